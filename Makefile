@@ -80,6 +80,7 @@ bench-decide: venv
 
 # EXPERIMENTS=5000 for more digits.
 bench-coverage: venv
+	@$(RUN) -m benchmarks.estimators
 	@$(RUN) -m benchmarks.coverage $(if $(EXPERIMENTS),--experiments $(EXPERIMENTS))
 
 # PARTS="ratio parse" runs only these; ROUNDS=40 repeats more often. PARTS=ratio takes 50 minutes with its 9 rounds.

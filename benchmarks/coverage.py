@@ -20,6 +20,7 @@ from benchhub.analysis.curves import curve, peak, ratio
 from benchhub.analysis.curves.curve import Curve, RunPoint
 from benchhub.analysis.statistics import drift, estimate
 from benchhub.analysis.statistics.drift import Start
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.statistics.spread import summarise
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -152,7 +153,7 @@ def count(tally: Tally, curves: dict[str, Curve], gain: float, offset: float) ->
     ratios = ratio.by_level(first, second)
     tally.level += sum(level_ratio.lowest <= gain <= level_ratio.highest for level_ratio in ratios.values())
     tally.levels += len(ratios)
-    tally.any_level_called += any(not level_ratio.overlaps for level_ratio in ratios.values())
+    tally.any_level_called += any(level_ratio.is_distinguishable for level_ratio in ratios.values())
     count_together(tally, first, second, gain)
     count_peaks(tally, first, second, gain, offset)
 
@@ -176,7 +177,7 @@ def count_peaks(tally: Tally, first: Curve, second: Curve, gain: float, offset: 
     tally.peaks_wrong += not holds and not second.withheld
     peak_ratio = peak.ratio(first_peak, second_peak)
     tally.peaks += peak_ratio.low <= gain <= peak_ratio.high
-    tally.peak_called += peak_ratio.tells_apart
+    tally.peak_called += peak_ratio.verdict != NOT_DISTINGUISHABLE
 
 
 def simulate(
@@ -285,7 +286,9 @@ def power(experiment_count: int) -> None:
         ([gain * (1 + source.gauss(0, NOISE)) for _ in range(REPEATS)] for gain in (1.05, 1))
         for _ in range(experiment_count)
     )
-    distinguished = sum(not ratio.throughput_ratio(first, second, "TPS", "TPS").overlaps for first, second in pairs)
+    distinguished = sum(
+        ratio.throughput_ratio(first, second, "TPS", "TPS").is_distinguishable for first, second in pairs
+    )
     print(f"  at one level that was chosen beforehand: {percent(distinguished, experiment_count):.1f}")
 
 

@@ -132,7 +132,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The level with the highest median. At an edge of the sweep the true peak may lie beyond what was tried."""
+    """The level with the highest geometric mean. At an edge of the sweep the true peak may lie beyond what was run."""
 
     level: Level
     edge: Literal["", "lowest", "highest", "only"]
@@ -172,8 +172,8 @@ class Curve:
 
     @property
     def peak(self) -> Peak:
-        """Return the level with the highest median; of equals the one with the fewest clients."""
-        best = max(self.levels, key=lambda level: (level.throughput.median, -level.clients))
+        """Return the level with the highest geometric mean; of equals the one with the fewest clients."""
+        best = max(self.levels, key=lambda level: (level.throughput.mean, -level.clients))
         return Peak(best, self._edge(best))
 
     def _edge(self, level: Level) -> Literal["", "lowest", "highest", "only"]:

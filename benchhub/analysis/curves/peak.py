@@ -1,26 +1,25 @@
-"""Estimate the peak of a curve without the upward bias of picking the best of many, and the levels that could be it.
+"""Estimate the peak of a curve: its best level, with an interval over all levels that could be the peak.
 
-The best of several noisy means is on average too high: its noise helped to choose it. Here each repeat is counted at
-the level that the *other* repeats choose (cross-fitting), so that no run helps to choose itself. Student's interval
-over the repeats would be too narrow, because the choices depend on each other (`benchmarks/coverage.py`): the interval
-asks instead how high the true means of all levels that could be the peak can be.
+The peak is the geometric mean of the level where that is highest, as in chart, table and price. Noise helped to choose
+it, so that it is too high by chance where several levels are alike. The interval allows for that: it asks how high the
+true means of all levels that could be the peak can be (`benchmarks/coverage.py`).
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, sample_variance
+from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, geometric_mean, log_mean, sample_variance
 from benchhub.analysis.statistics.student import CONFIDENCE, t_quantile
 
 from .curve import Curve
+from .ratio import by_interval
 
 METHOD = (
-    "each repeat counted at the level that the other repeats choose; interval over all levels that could be the peak, "
-    "by Student's t with Bonferroni's correction at its lower end"
+    "geometric mean of the best level; interval over all levels that could be the peak, by Student's t with "
+    "Bonferroni's correction at its lower end, as the best of several is too high by chance"
 )
 RATIO_METHOD = f"{METHOD}; the intervals of the two peaks combined as Zou and Donner (2008) do"
 Levels = Mapping[int, Sequence[float]]
@@ -30,13 +29,13 @@ Levels = Mapping[int, Sequence[float]]
 class SelectedPeak:
     """Throughput at the best level with an interval of at least 95%, in the unit of the levels.
 
-    `selected_clients` is the level that each repeat was counted at; `candidates` are the levels that could be the best.
+    `clients` is the best level, of `n` repeats; `candidates` are the levels that could be the best.
     """
 
     value: float
     low: float
     high: float
-    selected_clients: tuple[int, ...]
+    clients: int
     candidates: tuple[int, ...]
     n: int
 
@@ -50,27 +49,28 @@ class PeakRatio:
     high: float
 
     @property
-    def tells_apart(self) -> bool:
-        return not self.low <= 1 <= self.high
+    def verdict(self) -> str:
+        return by_interval(self.value, self.low, self.high)
 
 
 def selected(levels: Levels) -> SelectedPeak | None:
-    """Return the peak over clients -> repeats. None if a level has fewer than three, or repeats do not scatter.
-
-    Of levels with different numbers of repeats only as many are used as the one with the fewest has.
-    """
-    n = min((len(values) for values in levels.values()), default=0)
-    logs = {clients: [math.log(value) for value in values[:n]] for clients, values in levels.items()}
-    pooled = _pooled(logs) if n >= FEWEST_FOR_INTERVAL else None
+    """Return the peak over clients -> repeats. None if a level has fewer than three, or repeats do not scatter."""
+    fewest = min((len(values) for values in levels.values()), default=0)
+    pooled = _pooled(levels) if fewest >= FEWEST_FOR_INTERVAL else None
     if pooled is None:
         return None
-    selected_clients = tuple(_best_without(logs, repeat) for repeat in range(n))
-    value = statistics.fmean(logs[clients][repeat] for repeat, clients in enumerate(selected_clients))
-    candidates = _candidates(logs, pooled, CONFIDENCE)
-    low, high = _bounds({clients: logs[clients] for clients in candidates}, pooled)
+    best = best_level(levels)
+    candidates = _candidates(levels, pooled, CONFIDENCE)
+    low, high = _bounds({clients: levels[clients] for clients in candidates}, pooled)
+    value = geometric_mean(levels[best])
     return SelectedPeak(
-        math.exp(value), math.exp(min(low, value)), math.exp(max(high, value)), selected_clients, candidates, n
+        value, min(math.exp(low), value), max(math.exp(high), value), best, candidates, len(levels[best])
     )
+
+
+def best_level(levels: Levels) -> int:
+    """Return the level with the highest geometric mean; of equals the one with the fewest clients."""
+    return max(levels, key=lambda clients: (geometric_mean(levels[clients]), -clients))
 
 
 def ratio(peak: SelectedPeak, baseline: SelectedPeak) -> PeakRatio:
@@ -90,49 +90,41 @@ def candidates(levels: Levels, confidence: float = CONFIDENCE) -> tuple[int, ...
     A level is ruled out where the best mean lies above it by more than a one-sided t, corrected for the number of
     levels (Bonferroni), allows. The scatter of logarithms is pooled over the levels with repeats.
     """
-    logs = {clients: [math.log(value) for value in values] for clients, values in levels.items()}
-    pooled = _pooled(logs)
-    return tuple(sorted(levels)) if pooled is None else _candidates(logs, pooled, confidence)
+    pooled = _pooled(levels)
+    return tuple(sorted(levels)) if pooled is None else _candidates(levels, pooled, confidence)
 
 
-def _candidates(logs: Levels, pooled: tuple[float, int], confidence: float) -> tuple[int, ...]:
-    if len(logs) < 2:
-        return tuple(logs)
+def _candidates(levels: Levels, pooled: tuple[float, int], confidence: float) -> tuple[int, ...]:
+    if len(levels) < 2:
+        return tuple(levels)
     variance, degrees = pooled
-    means = {clients: statistics.fmean(values) for clients, values in logs.items()}
-    best = max(means, key=lambda clients: means[clients])
-    t = t_quantile(degrees, 1 - 2 * (1 - confidence) / len(logs))
+    best = best_level(levels)
+    highest, t = log_mean(levels[best]), t_quantile(degrees, 1 - 2 * (1 - confidence) / len(levels))
     return tuple(
         clients
-        for clients, values in sorted(logs.items())
-        if means[best] - means[clients] <= t * math.sqrt(variance * (1 / len(values) + 1 / len(logs[best])))
+        for clients, values in sorted(levels.items())
+        if highest - log_mean(values) <= t * math.sqrt(variance * (1 / len(values) + 1 / len(levels[best])))
     )
 
 
-def _bounds(logs: Levels, pooled: tuple[float, int]) -> tuple[float, float]:
-    """Return the lowest and the highest value that the best of these true means can have.
+def _bounds(levels: Levels, pooled: tuple[float, int]) -> tuple[float, float]:
+    """Return the lowest and the highest logarithm that the best of these true means can have.
 
     It is as high as each of them, so that each one's lower end bounds it: of several the highest, corrected for their
     number. It can only lie above the highest upper end if its own level does, which needs no correction. The scatter
     is that of these levels alone, because others may scatter less.
     """
-    variance, degrees = _pooled(logs) or pooled
-    error = math.sqrt(variance / min(map(len, logs.values())))
-    best = max(statistics.fmean(values) for values in logs.values())
-    low = best - t_quantile(degrees, 1 - (1 - CONFIDENCE) / len(logs)) * error
-    return low, best + t_quantile(degrees) * error
+    variance, degrees = _pooled(levels) or pooled
+    means = [(log_mean(values), math.sqrt(variance / len(values))) for values in levels.values()]
+    t, t_of_several = t_quantile(degrees), t_quantile(degrees, 1 - (1 - CONFIDENCE) / len(levels))
+    return max(mean - t_of_several * error for mean, error in means), max(mean + t * error for mean, error in means)
 
 
-def _best_without(logs: Levels, repeat: int) -> int:
-    """Return the level with the highest mean of the other repeats; of equals the one with fewer clients."""
-    return max(logs, key=lambda clients: (sum(logs[clients]) - logs[clients][repeat], -clients))
-
-
-def _pooled(logs: Levels) -> tuple[float, int] | None:
+def _pooled(levels: Levels) -> tuple[float, int] | None:
     """Return the variance of one logarithm with its degrees of freedom; None without repeats or scatter."""
-    repeated = [values for values in logs.values() if len(values) > 1]
-    degrees = sum(len(values) - 1 for values in repeated)
-    squares = sum((len(values) - 1) * sample_variance(values) for values in repeated)
+    repeated = [[math.log(value) for value in values] for values in levels.values() if len(values) > 1]
+    degrees = sum(len(logs) - 1 for logs in repeated)
+    squares = sum((len(logs) - 1) * sample_variance(logs) for logs in repeated)
     return (squares / degrees, degrees) if squares else None
 
 

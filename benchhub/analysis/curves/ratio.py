@@ -1,8 +1,8 @@
 """Compare a throughput with a baseline: their ratio, and whether the repeats tell the two apart.
 
-From three repeats on each side: ratio of geometric means with its 95% interval and Welch's test, corrected for the
-number of levels. With fewer: ratio of medians, and a range by the extreme repeats. Where the order of the runs cannot
-tell a drift of the host from a difference, the ratio alone, without interval, range and verdict.
+The ratio is that of the geometric means. From three repeats on each side it has a 95% interval and Welch's test,
+corrected for the number of levels. With fewer it is not tested, and has a range by the extreme repeats. Where the order
+of the runs cannot tell a drift of the host from a difference, it stands alone, without interval, range and verdict.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from functools import lru_cache
 
 from benchhub.analysis.statistics import estimate
 from benchhub.analysis.statistics.drift import REMEDY
-from benchhub.analysis.statistics.estimate import Estimate
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD, Estimate
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, summarise
 from benchhub.analysis.words import listing, round_significant
 
 from .curve import Curve, UnlikeUnitsError, require_comparable, why_withheld
 
 INTERVAL = "95% interval"
-WITHHELD = "withheld"
+MORE, LESS = "more", "less"
+VERDICTS = (MORE, LESS, NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD)
 ALPHA = 0.05
 
 
@@ -30,8 +31,8 @@ class Ratio:
 
     Of an interval `lowest` and `highest` are its ends, and `p` is the chance of a ratio as far from 1 between equals;
     `adjusted_p` the same where it is one of several levels. Of a range, `lowest` sets the worst repeat against the
-    baseline's best, `highest` the other way round, and there is no `p`. `withheld` says why there is none of these.
-    `of_means`: of geometric means, not of medians.
+    baseline's best, `highest` the other way round, and there is no `p`: it is not tested. `withheld` says why there is
+    none of these.
     """
 
     value: float
@@ -43,7 +44,6 @@ class Ratio:
     p: float | None = None
     adjusted_p: float | None = None
     withheld: str = ""
-    of_means: bool = False
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -53,10 +53,10 @@ class Ratio:
         return self.lowest, self.highest
 
     @property
-    def overlaps(self) -> bool:
-        """Tell whether the two sides cannot be told apart: by the test if there is one, else by their ranges."""
+    def is_distinguishable(self) -> bool:
+        """Tell whether the test tells the two sides apart; without a test nothing does."""
         p = self.p if self.adjusted_p is None else self.adjusted_p
-        return self._holds_1 if p is None else p >= ALPHA
+        return p is not None and p < ALPHA
 
     @property
     def _holds_1(self) -> bool:
@@ -68,19 +68,24 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """Return the word for a table: 'more', 'less', 'not distinguishable' or 'withheld'."""
-        if self.withheld:
-            return WITHHELD
-        return "not distinguishable" if self.overlaps else "more" if self.value > 1 else "less"
+        """Return the word for a table, one of VERDICTS."""
+        if self.withheld or not self.is_tested:
+            return WITHHELD if self.withheld else NOT_TESTED
+        return side(self.value) if self.is_distinguishable else NOT_DISTINGUISHABLE
 
     @property
     def is_tested(self) -> bool:
         return self.p is not None
 
     @property
+    def why_not_tested(self) -> str:
+        """Say why it is not tested, as a sentence."""
+        return f"Not tested, as {estimate.why_not_tested(self.n, self.baseline_n)}."
+
+    @property
     def is_lost_to_many(self) -> bool:
         """Tell whether the interval leaves out 1, but no more than some interval does by chance among several."""
-        return self.is_tested and self.overlaps and not self._holds_1
+        return self.is_tested and not self.is_distinguishable and not self._holds_1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,16 @@ class Claim:
 
     def __str__(self) -> str:
         return self.statement + self.evidence
+
+
+def side(value: float) -> str:
+    """Return 'more' or 'less' for a ratio that is told apart from 1."""
+    return MORE if value > 1 else LESS
+
+
+def by_interval(value: float, low: float, high: float) -> str:
+    """Return the verdict of a ratio with this interval."""
+    return NOT_DISTINGUISHABLE if low <= 1 <= high else side(value)
 
 
 def throughput_ratio(values: Sequence[float], baseline: Sequence[float], unit: str, baseline_unit: str) -> Ratio:
@@ -111,7 +126,7 @@ def _ratio(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
         if difference.has_scatter:
             return tested(difference, summary.n, baseline_summary.n)
     return Ratio(
-        value=summary.median / baseline_summary.median,
+        value=summary.mean / baseline_summary.mean,
         lowest=summary.lowest / baseline_summary.highest,
         highest=summary.highest / baseline_summary.lowest,
         n=summary.n,
@@ -122,16 +137,14 @@ def _ratio(values: tuple[float, ...], baseline: tuple[float, ...]) -> Ratio:
 def tested(difference: Estimate, n: int, baseline_n: int) -> Ratio:
     """Turn a difference of logarithms, which must have scatter, into a ratio with interval and test."""
     lowest, highest = difference.interval()
-    return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p, of_means=True)
+    return Ratio(difference.ratio, lowest, highest, n, baseline_n, INTERVAL, difference.p)
 
 
 def without_bounds(ratio: Ratio, withheld: str) -> Ratio:
     """Return the ratio without all that rests on independent repeats; unchanged if no reason is given."""
     if not withheld:
         return ratio
-    return Ratio(
-        ratio.value, None, None, ratio.n, ratio.baseline_n, WITHHELD, withheld=withheld, of_means=ratio.of_means
-    )
+    return Ratio(ratio.value, None, None, ratio.n, ratio.baseline_n, WITHHELD, withheld=withheld)
 
 
 def by_level(curve: Curve, baseline: Curve) -> dict[int, Ratio]:
@@ -162,15 +175,16 @@ def claim(ratio: Ratio, name: str, baseline_name: str, where: str) -> Claim:
         return _tested_claim(ratio, text, f"{name} and {baseline_name} are not distinguishable {where}")
     if ratio.withheld:
         return Claim("", f"{text} ({_repeats(ratio)}), but nothing says how sure this is: {ratio.withheld}. {REMEDY}")
-    if not ratio.bounds:
-        return Claim("", f"{text} (1 run each): a single run shows no spread, so nothing says how sure this is.")
-    bounds = f" ({ratio.kind} {between(ratio.bounds, ' to ')}, {_repeats(ratio)}){_caution(ratio)}."
-    return Claim("", text + bounds) if ratio.overlaps else Claim(text, bounds)
+    bounds = f"{ratio.kind} {between(ratio.bounds, ' to ')}, " if ratio.bounds else ""
+    return Claim(
+        "",
+        f"{text} ({bounds}{_repeats(ratio)}): {NOT_TESTED}, as {estimate.why_not_tested(ratio.n, ratio.baseline_n)}.",
+    )
 
 
 def _tested_claim(ratio: Ratio, different_text: str, alike_text: str) -> Claim:
     bounds = f"{in_bounds(ratio)}, {_repeats(ratio)}"
-    if not ratio.overlaps:
+    if ratio.is_distinguishable:
         return Claim(different_text, f", {bounds}.")
     by_chance = "; the interval leaves out 1, but of several levels one does so by chance"
     return Claim(alike_text, f": {times(ratio.value)}, {bounds}{by_chance if ratio.is_lost_to_many else ''}.")
@@ -201,12 +215,3 @@ def _repeats(ratio: Ratio) -> str:
     if ratio.n == ratio.baseline_n:
         return f"{ratio.n} repeats each" if ratio.n > 1 else "1 run each"
     return f"{ratio.n} and {ratio.baseline_n} repeats"
-
-
-def _caution(ratio: Ratio) -> str:
-    cautions = []
-    if ratio.overlaps:
-        cautions.append("the ranges overlap, so the repeats do not tell the two apart")
-    if min(ratio.n, ratio.baseline_n) < FEWEST_FOR_INTERVAL:
-        cautions.append(f"no interval below {FEWEST_FOR_INTERVAL} repeats")
-    return f": {'; '.join(cautions)}" if cautions else ""

@@ -1,29 +1,33 @@
 """Tell how sure a price is: the interval that the spread of the runs leaves, and whether one price is the cheaper.
 
-Money is exact, so that all doubt comes from the throughput. Below three repeats there is the range of repeats and no
-probability; from three on the 95% interval of the mean, as for the throughput itself (analysis/spread.py).
+Money is exact, so that all doubt comes from the throughput. Below three repeats there is the range of repeats, and
+which price is the cheaper is not tested; from three on there is the 95% interval of the geometric mean, as for the
+throughput itself (analysis/statistics/spread.py), and a probability.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from benchhub.analysis.statistics import estimate
 from benchhub.analysis.statistics.drift import NOT_IN_TURNS
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD, Estimate
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, RANGE, summarise
-from benchhub.analysis.statistics.student import t_quantile, t_within
+from benchhub.analysis.statistics.student import t_within
 from benchhub.analysis.words import round_significant
 
 from .quote import Quote, Throughput, require_alike
 
 SAME_RUNS = "same runs on both sides"
-WITHHELD = "withheld"
 WELCH = "95% interval of the ratio"
 PERCENT = 100
+CHEAPER, DEARER = "cheaper", "dearer"
+# Above this probability of being the cheaper the 95% interval of the ratio leaves 1 out.
+SURE = 0.975
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class PriceInterval:
 class PriceRatio:
     """A price as a multiple of another. `value` is the ratio of the quoted prices.
 
-    `probability_cheaper` is the probability that the first is the cheaper one; None where repeats are too few to tell.
+    `probability_cheaper` is the probability that the first is the cheaper one; None where that is not tested.
     """
 
     value: float
@@ -61,13 +65,27 @@ class PriceRatio:
         return self.low < self.high or self.kind == SAME_RUNS or max(self.n, self.other_n) > 1
 
     @property
-    def is_distinguishable(self) -> bool:
-        """Tell whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same.
+    def is_tested(self) -> bool:
+        """Tell whether anything says how sure the ratio is; ranges of few repeats do not.
 
-        Ranges of few repeats never do: with two of each, those of two equals lie apart once in three times.
+        With two repeats of each, the ranges of two equals lie apart once in three times.
         """
-        has_few_repeats = self.kind == RANGE and max(self.n, self.other_n) > 0
-        return self.has_spread and not has_few_repeats and not self.low <= 1 <= self.high
+        is_of_few_repeats = self.kind == RANGE and max(self.n, self.other_n) > 0
+        return self.has_spread and not is_of_few_repeats
+
+    @property
+    def is_distinguishable(self) -> bool:
+        """Tell whether the interval of the ratio leaves 1 out; intervals of the two prices may overlap all the same."""
+        return self.is_tested and not self.low <= 1 <= self.high
+
+    @property
+    def verdict(self) -> str:
+        """Return 'cheaper', 'dearer', 'not distinguishable', 'not tested' or 'withheld'."""
+        if self.kind == WITHHELD or not self.is_tested:
+            return WITHHELD if self.kind == WITHHELD else NOT_TESTED
+        if not self.is_distinguishable:
+            return NOT_DISTINGUISHABLE
+        return CHEAPER if self.value < 1 else DEARER
 
     @property
     def sentence(self) -> str:
@@ -75,7 +93,7 @@ class PriceRatio:
         if self.kind == WITHHELD:
             return f"{verdict}, but nothing says how sure this is: {NOT_IN_TURNS}."
         if not self.has_spread:
-            return f"{verdict}; single runs show no spread, so nothing says how sure this is."
+            return f"{verdict}: {NOT_TESTED}, as {estimate.why_not_tested(self.n, self.other_n)}."
         if self.kind == SAME_RUNS:
             return f"{verdict}: the same runs are behind both, so that their spread does not matter."
         bounds = f"{verdict} ({self.kind} {self.low:.3g} to {self.high:.3g}, {self.n} and {self.other_n} repeats)"
@@ -83,10 +101,10 @@ class PriceRatio:
 
     @property
     def _conclusion(self) -> str:
-        word = ("cheaper" if self.value < 1 else "dearer") if self.is_distinguishable else "not distinguishable"
         if self.probability_cheaper is None:
-            return f"{word}, by few repeats and without an interval"
-        return f"{word}; the probability that it is the cheaper is {_probability(self.probability_cheaper)}"
+            reason = "" if self.is_tested else f", as {estimate.why_not_tested(self.n, self.other_n)}"
+            return f"{self.verdict}{reason}"
+        return f"{self.verdict}; the probability that it is the cheaper is {probability(self.probability_cheaper)}"
 
 
 def interval(quote: Quote) -> PriceInterval:
@@ -105,10 +123,9 @@ def ratio(quote: Quote, other: Quote) -> PriceRatio:
     """Return the price of a quote over that of another. Raises UnlikeCurrenciesError or UnlikeMetricsError.
 
     The ratio of totals is exact, so that of prices is as unsure as the ratio of throughputs. From three repeats on each
-    side that is Welch's t interval on the logarithms of the repeats (unequal spreads; degrees of freedom by Welch and
-    Satterthwaite, rounded down, which makes the interval a little wider). The probability is the share of the same t
-    distribution on the cheaper side. Otherwise the range is that of the extreme repeats. Two licences over the same
-    runs share their doubt: it cancels out.
+    side that is Welch's t interval on the logarithms of the repeats, as curves are compared. The probability is the
+    share of the same t distribution on the cheaper side. Otherwise the range is that of the extreme repeats. Two
+    licences over the same runs share their doubt: it cancels out.
     """
     require_alike([quote, other])
     return _price_ratio(quote.total, quote.throughput, other.total, other.throughput)
@@ -123,11 +140,20 @@ def _price_ratio(
     sizes = len(throughput.repeats), len(other_throughput.repeats)
     if throughput.evidence and throughput == other_throughput:
         return PriceRatio(value, value, value, SAME_RUNS, *sizes)
-    if min(sizes) < FEWEST_FOR_INTERVAL:
+    difference = _difference(throughput.repeats, other_throughput.repeats)
+    if difference is None:
         low = _quotient(total * other_throughput.lowest, other_total * throughput.highest)
         high = _quotient(total * other_throughput.highest, other_total * throughput.lowest)
         return PriceRatio(value, low, high, RANGE, *sizes)
-    return _welch(_quotient(total, other_total), throughput.repeats, other_throughput.repeats, value)
+    return _welch(_quotient(total, other_total), difference, PriceRatio(value, value, value, WELCH, *sizes))
+
+
+def _difference(repeats: tuple[float, ...], other_repeats: tuple[float, ...]) -> Estimate | None:
+    """Return the logarithm of the other throughput over this one; None where that is not tested."""
+    if min(len(repeats), len(other_repeats)) < FEWEST_FOR_INTERVAL:
+        return None
+    difference = estimate.of_repeats(other_repeats) - estimate.of_repeats(repeats)
+    return difference if difference.has_scatter else None
 
 
 def without_bounds(ratio: PriceRatio) -> PriceRatio:
@@ -139,37 +165,15 @@ def _quotient(dividend: Decimal, divisor: Decimal) -> float:
     return float(Fraction(dividend) / Fraction(divisor)) if divisor else math.inf
 
 
-@lru_cache(maxsize=4096)
-def _log_mean(repeats: tuple[float, ...]) -> tuple[float, float]:
-    """Return the mean of the logarithms, and the variance of that mean."""
-    logs = [math.log(repeat) for repeat in repeats]
-    return statistics.fmean(logs), statistics.variance(logs) / len(logs)
+def _welch(ratio_of_totals: float, difference: Estimate, price_ratio: PriceRatio) -> PriceRatio:
+    low, high = (ratio_of_totals * end for end in difference.interval())
+    t = (math.log(ratio_of_totals) + difference.value) / math.sqrt(difference.variance)
+    within = math.copysign(t_within(abs(t), difference.degrees), t)
+    return replace(price_ratio, low=low, high=high, probability_cheaper=(1 - within) / 2)
 
 
-def _welch(
-    ratio_of_totals: float, repeats: tuple[float, ...], other_repeats: tuple[float, ...], value: float
-) -> PriceRatio:
-    (mean, variance), (other_mean, other_variance) = _log_mean(repeats), _log_mean(other_repeats)
-    variances = [variance, other_variance]
-    centre = math.log(ratio_of_totals) - mean + other_mean
-    error = math.sqrt(sum(variances))
-    sizes = len(repeats), len(other_repeats)
-    if not error:  # repeats that do not differ at all
-        exact = math.exp(centre)
-        return PriceRatio(value, exact, exact, WELCH, *sizes, 1.0 if centre < 0 else 0.5 if centre == 0 else 0.0)
-    degrees = _degrees(variances, sizes)
-    half = t_quantile(degrees) * error
-    within = math.copysign(t_within(abs(centre) / error, degrees), centre)
-    return PriceRatio(value, math.exp(centre - half), math.exp(centre + half), WELCH, *sizes, (1 - within) / 2)
-
-
-def _degrees(variances: list[float], sizes: tuple[int, int]) -> int:
-    """Return Welch and Satterthwaite's degrees of freedom, rounded down, at least the smaller side's n - 1."""
-    parts = sum(variance**2 / (size - 1) for variance, size in zip(variances, sizes, strict=True))
-    return max(min(sizes) - 1, math.floor(sum(variances) ** 2 / parts))
-
-
-def _probability(value: float) -> str:
+def probability(value: float) -> str:
+    """Write a probability in per cent."""
     percent = PERCENT * value
     if percent > 99.9:
         return "over 99.9%"

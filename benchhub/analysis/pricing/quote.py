@@ -73,8 +73,8 @@ class Throughput:
 def measured(
     spread: Spread, repeats: Sequence[float], unit: str, evidence: str, clients: int | None = None
 ) -> Throughput:
-    """Return the throughput of repeats: their median and range, as `statistics.spread` sums them up."""
-    value, lowest, highest = (Decimal(str(number)) for number in (spread.median, spread.lowest, spread.highest))
+    """Return the throughput of repeats: their geometric mean and range, as `statistics.spread` sums them up."""
+    value, lowest, highest = (Decimal(str(number)) for number in (spread.mean, spread.lowest, spread.highest))
     return Throughput(value, lowest, highest, unit, evidence, clients, tuple(repeats), spread.interval is not None)
 
 

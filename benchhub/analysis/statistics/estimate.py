@@ -7,14 +7,16 @@ of a ratio can then not reach below 0, and turning the ratio over turns the inte
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .spread import FEWEST_FOR_INTERVAL, sample_variance
+from .spread import FEWEST_FOR_INTERVAL, log_mean, sample_variance
 from .student import CONFIDENCE, t_outside, t_quantile
 
 METHOD = "Welch's t interval of the difference of mean logarithms"
+# The verdicts on two numbers that name no winner.
+NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD = "not distinguishable", "not tested", "withheld"
+MOST_LOG = 700.0  # e to this power is about the largest number that there is
 Part = tuple[float, float]
 
 
@@ -31,7 +33,7 @@ class Estimate:
 
     @property
     def ratio(self) -> float:
-        return math.exp(self.value)
+        return _ratio(self.value)
 
     @property
     def variance(self) -> float:
@@ -57,7 +59,7 @@ class Estimate:
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return the lowest and the highest ratio. Needs scatter."""
         half = t_quantile(self.degrees, confidence) * math.sqrt(self.variance)
-        return math.exp(self.value - half), math.exp(self.value + half)
+        return _ratio(self.value - half), _ratio(self.value + half)
 
     def scaled(self, factor: float) -> Estimate:
         return Estimate(factor * self.value, tuple((factor**2 * variance, degrees) for variance, degrees in self.parts))
@@ -66,12 +68,24 @@ class Estimate:
         return Estimate(self.value - other.value, self.parts + other.parts)
 
 
+def _ratio(logarithm: float) -> float:
+    """Return e to this power, or the nearest number that there is."""
+    return math.exp(max(-MOST_LOG, min(MOST_LOG, logarithm)))
+
+
+def why_not_tested(n: int, other_n: int) -> str:
+    """Say what two sets of so many repeats lack for a test."""
+    if min(n, other_n) < FEWEST_FOR_INTERVAL:
+        return f"that takes {FEWEST_FOR_INTERVAL} repeats of each"
+    return "equal repeats say nothing about scatter"
+
+
 def of_repeats(values: Sequence[float]) -> Estimate:
     """Return the mean logarithm of repeats. Raises TooFewRepeatsError below three, ValueError for one not above 0."""
     if len(values) < FEWEST_FOR_INTERVAL:
         raise TooFewRepeatsError(f"{len(values)} repeats say too little about their scatter: there must be three.")
     logs = [math.log(value) for value in values]
-    return Estimate(statistics.fmean(logs), ((sample_variance(logs) / len(logs), len(logs) - 1),))
+    return Estimate(log_mean(values), ((sample_variance(logs) / len(logs), len(logs) - 1),))
 
 
 def mean(estimates: Sequence[Estimate]) -> Estimate:

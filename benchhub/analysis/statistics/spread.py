@@ -1,4 +1,8 @@
-"""Sum up repeated measurements: their range, from three on an interval of their mean, and the digits to show."""
+"""Sum up repeated measurements: their geometric mean, their range or interval, and the digits to show.
+
+The geometric mean is the one estimator of BenchHub: charts, tables, peaks, ratios, prices and sentences rest on it. The
+ratio of two is the mean of ratios, turning it over turns the ratio over, and intervals are computed where it is a mean.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from benchhub.analysis.words import round_significant
+
 from .student import t_quantile
 
 RANGE = "range of repeats"
-INTERVAL = "95% interval of the mean"
+INTERVAL = "95% interval of the geometric mean"
 FEWEST_FOR_INTERVAL = 3
+# An interval that reaches from a tenth to ten times the mean says nothing, and its ends may be no numbers at all.
+WIDEST = 10.0
+DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The bounds of the mean of many such repeats with 95% confidence, if they scatter normally and independently."""
+    """The bounds of the geometric mean of many such repeats with 95% confidence, if their logarithms scatter normally
+    and independently.
+    """
 
     low: float
     high: float
@@ -26,16 +37,18 @@ class Interval:
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Repeats of one measurement, in the unit they were measured in; fewer than three leave no interval, nor do
-    repeats that lie so far apart that it would reach below 0.
+    repeats that scatter so far that it would say nothing.
 
-    `sd` is the sample standard deviation, None for one value.
-    `low` to `high` is what is shown beside the median, and `kind` says which of the two it is: the interval of the
-    mean where there is one (it need not hold the median, nor the range), otherwise the range of repeats.
+    `mean` is the geometric mean; a single run is its own. `low` to `high` is what is shown beside it, and `kind` says
+    which of the two it is: its interval where there is one, otherwise the range of repeats. `median`,
+    `arithmetic_mean` and the sample standard deviation `sd` (None for one value) are for readers who compare with
+    other reports: nothing rests on them.
     """
 
     n: int
     mean: float
     median: float
+    arithmetic_mean: float
     lowest: float
     highest: float
     interval: Interval | None = None
@@ -55,13 +68,18 @@ class Spread:
 
     @property
     def percent(self) -> float | None:
-        """Return the width of low..high in per cent of the median; None for one value, which has no spread."""
-        return None if self.n < 2 else 100 * (self.high - self.low) / self.median
+        """Return the width of low..high in per cent of the mean; None for one value, which has no spread."""
+        return None if self.n < 2 else 100 * (self.high - self.low) / self.mean
+
+    @property
+    def beside(self) -> str:
+        """Write the other middles, for readers who compare with other reports."""
+        return f"median {self.median:,.1f}, arithmetic mean {self.arithmetic_mean:,.1f}"
 
     @property
     def digits(self) -> int:
         """Return how many significant digits are worth reading: 4 where repeats agree within 1%, otherwise 3."""
-        return 4 if self.n >= 2 and 100 * (self.highest - self.lowest) <= self.median else 3
+        return 4 if self.n >= 2 and 100 * (self.highest - self.lowest) <= self.mean else 3
 
 
 def summarise(values: Sequence[float]) -> Spread:
@@ -78,8 +96,9 @@ def _summary(values: tuple[float, ...]) -> Spread:
         raise ValueError(f"{bad[0]} is not a throughput: it must be a positive, finite number.")
     return Spread(
         n=len(values),
-        mean=statistics.fmean(values),
+        mean=geometric_mean(values),
         median=statistics.median(values),
+        arithmetic_mean=statistics.fmean(values),
         lowest=min(values),
         highest=max(values),
         interval=_interval(values) if len(values) >= FEWEST_FOR_INTERVAL else None,
@@ -88,13 +107,29 @@ def _summary(values: tuple[float, ...]) -> Spread:
 
 
 def _interval(values: Sequence[float]) -> Interval | None:
-    """Return mean +- t x s / sqrt(n), with Student's t for n - 1 degrees of freedom.
+    """Return mean +- t x s / sqrt(n) of the logarithms, with Student's t for n - 1 degrees of freedom, as numbers.
 
-    None where it would reach below 0: a throughput cannot, so repeats that scatter so far do not scatter normally.
+    None where it is wider than WIDEST: the range says more then.
     """
-    mean = statistics.fmean(values)
-    half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return Interval(mean - half, mean + half) if half < mean else None
+    variance = sample_variance([math.log(value) for value in values])
+    factor = math.exp(min(t_quantile(len(values) - 1) * math.sqrt(variance / len(values)), math.log(2 * WIDEST)))
+    mean = geometric_mean(values)
+    return Interval(mean / factor, mean * factor) if factor <= WIDEST else None
+
+
+def log_mean(values: Sequence[float]) -> float:
+    """Return the mean of the logarithms, the same in any order of the values."""
+    return math.fsum(map(math.log, values)) / len(values)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean; of values that are all the same it is that value, to the last digit.
+
+    It is rounded to DIGITS: what is left are traces of logarithms, which must not carry a cent when a price is rounded.
+    """
+    lowest, highest = min(values), max(values)
+    mean = round_significant(math.exp(log_mean(values)), DIGITS)
+    return lowest if lowest == highest else min(max(mean, lowest), highest)
 
 
 def sample_variance(values: Sequence[float]) -> float:

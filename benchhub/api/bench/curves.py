@@ -12,8 +12,11 @@ from benchhub.reports.curves import curves
 class Level(serializers.Serializer):
     clients = serializers.IntegerField()
     n = serializers.IntegerField(source="throughput.n", help_text="Repeats.")
-    median = serializers.FloatField(source="throughput.median")
-    mean = serializers.FloatField(source="throughput.mean")
+    geometric_mean = serializers.FloatField(
+        source="throughput.mean", help_text="What charts, ratios, peaks and prices rest on; a single run is its own."
+    )
+    median = serializers.FloatField(source="throughput.median", help_text="To compare with other reports.")
+    arithmetic_mean = serializers.FloatField(source="throughput.arithmetic_mean", help_text="Likewise.")
     lowest = serializers.FloatField(source="throughput.lowest")
     highest = serializers.FloatField(source="throughput.highest")
     sd = serializers.FloatField(source="throughput.sd", allow_null=True, help_text="Null for one run.")

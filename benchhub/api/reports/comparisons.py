@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.curves.ratio import VERDICTS
 from benchhub.api.bench.curves import Curve, curve_of
 from benchhub.api.core import problems
 from benchhub.api.core.views import FILE, View
@@ -23,6 +24,7 @@ from benchhub.reports.comparison.answers.findings import Finding as CurveFinding
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.comparison.state import CEILING, MOST, State
 from benchhub.reports.comparison.state import PARAMETERS as STATE
+from benchhub.reports.prices.table import VERDICTS as PRICE_VERDICTS
 from benchhub.reports.prices.table import Cell, Row
 from benchhub.reports.prices.terms import NAMES
 from benchhub.reports.sharing import publish
@@ -72,7 +74,7 @@ class FindingRow(drf.Serializer):
     high = drf.FloatField(allow_null=True)
     p = drf.FloatField(allow_null=True)
     p_of_several = drf.FloatField(source="adjusted_p", allow_null=True, help_text="Corrected for the number of levels.")
-    verdict = drf.CharField(help_text="more, less, not distinguishable, or withheld.")
+    verdict = drf.ChoiceField(choices=VERDICTS)
 
 
 class Finding(drf.Serializer):
@@ -90,9 +92,13 @@ class Ratio(drf.Serializer):
     ratio = drf.FloatField(allow_null=True)
     lowest = drf.FloatField(allow_null=True)
     highest = drf.FloatField(allow_null=True)
-    verdict = drf.CharField(allow_null=True, help_text="more, less, not distinguishable, or withheld.")
+    verdict = drf.ChoiceField(
+        choices=VERDICTS, allow_null=True, help_text="Not tested: fewer than three repeats of one of the two."
+    )
     withheld = drf.CharField(allow_blank=True, help_text="Why there is neither interval nor verdict.")
-    is_best = drf.BooleanField()
+    is_highest = drf.BooleanField(help_text="Of several curves at this level.")
+    is_best = drf.BooleanField(help_text="The highest, and told apart from every other.")
+    candidates = drf.ListField(child=drf.CharField(), help_text="Of the highest: labels of curves that may be as good.")
 
 
 class PriceOfCurve(drf.Serializer):
@@ -116,13 +122,19 @@ class PriceOfCurve(drf.Serializer):
     flags = drf.ListField(child=drf.CharField())
     derivation = drf.ListField(child=drf.CharField(), help_text="How the price came about, step by step.")
     missing = drf.CharField(allow_blank=True)
+    verdict = drf.ChoiceField(
+        choices=PRICE_VERDICTS, allow_null=True, help_text="Of the lowest price under a licence model; else null."
+    )
+    candidates = drf.ListField(child=drf.CharField(), help_text="Labels of curves that may be as cheap.")
 
 
 class Prices(drf.Serializer):
     terms = drf.CharField()
     load = drf.CharField()
     unit = drf.CharField()
-    lead = drf.CharField(allow_blank=True, help_text="The lowest of all, and whether anything else may be as low.")
+    lead = drf.CharField(
+        allow_blank=True, help_text="The lowest of all, or that there is no clear winner, with the candidates."
+    )
     remark = drf.CharField(allow_blank=True)
     rows = PriceOfCurve(many=True)
 
@@ -253,7 +265,9 @@ def _ratios(comparison: comparisons.Comparison) -> list[dict[str, Any]]:
             "highest": cell.ratio.highest if cell.ratio else None,
             "verdict": cell.ratio.verdict if cell.ratio and not cell.is_baseline else None,
             "withheld": cell.ratio.withheld if cell.ratio else "",
+            "is_highest": cell.leader is not None,
             "is_best": cell.is_best,
+            "candidates": list(cell.leader.candidates) if cell.leader else [],
         }
         for row in comparison.levels
         for cell in row.cells
@@ -294,13 +308,15 @@ def _price(key: str, row: Row, cell: Cell) -> dict[str, Any]:
         "flags": list(cell.flags),
         "derivation": [str(step) for step in cell.steps],
         "missing": "",
+        "verdict": cell.verdict.name if cell.verdict else None,
+        "candidates": list(cell.verdict.leader.candidates) if cell.verdict else [],
     }
 
 
 def _no_price(key: str, row: Row, model: Any, why: str = "") -> dict[str, Any]:
     names = _price_key(key, row, model)
     nothing = dict.fromkeys(name for name in PriceOfCurve().fields if name not in names)
-    return {**nothing, **names, "flags": [], "derivation": [], "missing": why or row.refusal}
+    return {**nothing, **names, "flags": [], "derivation": [], "candidates": [], "missing": why or row.refusal}
 
 
 def _price_key(key: str, row: Row, model: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class FinishedCurve(drf.Serializer):
     result_count = drf.IntegerField(help_text="Runs with a result.")
     planned_count = drf.IntegerField(help_text="Measuring runs that were planned.")
     peak_clients = drf.IntegerField(allow_null=True)
-    peak_median = drf.FloatField(allow_null=True, help_text="The highest median of a level.")
+    peak_throughput = drf.FloatField(allow_null=True, help_text="The highest geometric mean of a level.")
     unit = drf.CharField(allow_null=True)
 
     def get_key(self, row: ExperimentSystem) -> str:
@@ -62,5 +62,5 @@ class Curves(mixins.ListModelMixin, View):
         peaks = queries.peaks([(row.experiment_id, row.system_id) for row in rows])
         for row in rows:
             peak = peaks.get((row.experiment_id, row.system_id), (None, None, None))
-            row.peak_clients, row.peak_median, row.unit = peak
+            row.peak_clients, row.peak_throughput, row.unit = peak
         return rows

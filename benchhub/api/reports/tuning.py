@@ -12,6 +12,7 @@ from rest_framework import serializers as drf
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.curves.ratio import VERDICTS
 from benchhub.analysis.curves.tuning import NoTuningError
 from benchhub.api.core import problems
 from benchhub.api.core.views import View
@@ -30,7 +31,7 @@ PARAMETERS = [
 
 
 class Effect(drf.Serializer):
-    """A ratio of medians with fewer than three repeats on a side, otherwise of geometric means with a 95% interval."""
+    """A ratio of geometric means with its 95% interval."""
 
     ratio = drf.FloatField(source="value")
     lowest = drf.FloatField()
@@ -48,7 +49,7 @@ class Step(drf.Serializer):
     key = drf.CharField(source="entry.key")
     changed = drf.CharField(source="changes", allow_blank=True)
     effect = Effect()
-    verdict = drf.CharField()
+    verdict = drf.ChoiceField(choices=VERDICTS)
     running = drf.FloatField(help_text="How many times the baseline all steps up to here make.")
 
 

@@ -150,7 +150,7 @@ REPORT_B = Preset(
         Translated("Six server settings (section 2.2)", "The configuration 'Report B: PostgreSQL on POWER8'."),
         Translated(
             "Mean, with a bar of one standard deviation each way",
-            "Every run, their median, and a 95% interval of the mean.",
+            "Every run, their geometric mean with its 95% interval; mean, median and deviation in the table's file.",
         ),
     ],
     remark="9 levels, 5 trials each at random after a warm-up of 10 minutes. Its translation is with the presets.",

@@ -11,8 +11,8 @@ from django.http import HttpResponse
 
 from benchhub.reports.curves.csv import harmless, provenance
 from benchhub.reports.curves.panel import Panel
+from benchhub.reports.prices.table import LOWEST, Row, Table
 from benchhub.reports.prices.table import Cell as PriceCell
-from benchhub.reports.prices.table import Row, Table
 
 from .answers import findings
 from .answers.levels import Cell
@@ -21,10 +21,10 @@ from .comparison import Comparison
 from .entries import Entry
 
 LEVELS = (
-    "curve", "experiment", "clients", "n", "median", "lowest", "highest", "unit", "baseline", "ratio",
+    "curve", "experiment", "clients", "n", "geometric_mean", "lowest", "highest", "unit", "baseline", "ratio",
     "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts", "ratio_kind", "p", "p_of_several",
     "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "latency_samples", "ratio_verdict", "ratio_withheld",
-    "provenance",
+    "provenance", "leader",
 )  # fmt: skip
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
@@ -69,7 +69,7 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
         str(entry.experiment),
         cell.level.clients,
         spread.n,
-        spread.median,
+        spread.mean,
         spread.lowest,
         spread.highest,
         entry.curve.unit,
@@ -85,6 +85,7 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
         cell.level.latencies.samples if cell.level.latencies else None,
         *((ratio.verdict, ratio.withheld) if ratio and not cell.is_baseline else ("", "")),
         provenance(cell.level),
+        (cell.leader.words or "best") if cell.leader else "",
     ]
 
 
@@ -138,11 +139,7 @@ def _price_row(row: Row, cell: PriceCell, table: Table) -> list[Any]:
 
 
 def _verdict(cell: PriceCell) -> str:
-    if cell.verdict is None:
-        return ""
-    if cell.verdict.is_lowest or cell.verdict.is_of_single_runs:
-        return cell.verdict.unsure_words or "lowest"
-    return f"not distinguishable from {', '.join(cell.verdict.unsure)}"
+    return (cell.verdict.leader.words or LOWEST) if cell.verdict else ""
 
 
 def systems(comparison: Comparison) -> str:

@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Aggregate, Count, Exists, FloatField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Exp, Ln
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.reports.curves.verdicts import with_counts
@@ -23,13 +23,6 @@ SEARCH = (
     "system__configuration__name",
     "system__hardware__name",
 )
-
-
-class Median(Aggregate):
-    function = "PERCENTILE_CONT"
-    name = "Median"
-    output_field = FloatField()
-    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
 
 
 def with_results() -> QuerySet[ExperimentSystem]:
@@ -74,15 +67,22 @@ def runs(keys: Sequence[Key]) -> list[Run]:
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
-    """Return the highest median of a level by key, as (clients, throughput, unit)."""
+    """Return the highest geometric mean of a level by key, as (clients, throughput, unit)."""
+    throughput = "result__throughput"
     levels = (
         Run.objects.measured()
         .filter(_any(keys))
         .values_list("experiment_id", "system_id", "clients", "result__unit")
-        .annotate(median=Median("result__throughput"))
-        .order_by("median")
+        .annotate(lowest=Min(throughput), highest=Max(throughput), mean=Exp(Avg(Ln(throughput))))
+        .order_by("-clients")
     )
-    return {(experiment, system): (clients, median, unit) for experiment, system, clients, unit, median in levels}
+    peaks: dict[Key, Peak] = {}
+    for experiment, system, clients, unit, lowest, highest, mean in levels:
+        # A run alone is its own mean, to the last digit.
+        value = lowest if lowest == highest else mean
+        if (experiment, system) not in peaks or value >= peaks[experiment, system][1]:
+            peaks[experiment, system] = (clients, value, unit)
+    return peaks
 
 
 def protocol_forms(digests: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.curves.tuning import NoTuningError, Tuning, Way
 from benchhub.analysis.statistics.drift import REMEDY
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.words import word
 from benchhub.bench.models import Comparability
 from benchhub.reports.curves.csv import harmless
@@ -173,7 +174,7 @@ def _together(measured: Tuning, baseline: str) -> str:
         return f"{steps_} {give} {bounds}, but nothing says how sure this is: {measured.total.withheld}. {REMEDY}"
     bounds += f", {ratio.in_bounds(measured.total)}"
     if measured.is_measured:
-        verdict = "" if not measured.total.overlaps else ": not distinguishable from none"
+        verdict = "" if measured.total.is_distinguishable else f": {NOT_DISTINGUISHABLE} from none"
         return f"{steps_} {word('gives', number, 'give')} {bounds}{verdict}."
     return f"{steps_} would give {bounds}, if none changed what another does. Nobody has measured them together."
 

@@ -14,7 +14,8 @@ from .curves import Group, SystemCurve
 from .sweeps import Sweep
 
 COLUMNS = (
-    "system", "clients", "n", "median", "mean", "lowest", "highest", "unit", "latency_average_ms",
+    "system", "clients", "n", "geometric_mean", "median", "arithmetic_mean", "lowest", "highest", "unit",
+    "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
     "sd", "low", "high", "low_to_high_is", "outlier_run", "provenance",
 )  # fmt: skip
@@ -63,8 +64,9 @@ def _row(system_curve: SystemCurve, level: Level) -> list[Any]:
         system_curve.system.label,
         level.clients,
         spread.n,
-        spread.median,
         spread.mean,
+        spread.median,
+        spread.arithmetic_mean,
         spread.lowest,
         spread.highest,
         system_curve.curve.unit,

@@ -12,6 +12,7 @@ from typing import Any
 
 from benchhub.analysis.curves.curve import Level, RunPoint
 from benchhub.analysis.statistics.spread import Spread
+from benchhub.analysis.words import significant
 
 from .curves import SystemCurve
 
@@ -31,17 +32,34 @@ class Quantity:
     unit: str
     of_run: Callable[[RunPoint], float | None]
     of_level: Callable[[Level], Spread | None]
+    centre: str
+    of_spread: Callable[[Spread], float]
 
 
 def throughput_figure(curves: Sequence[SystemCurve]) -> Figure:
-    """Draw throughput against clients: every repeat a point, a line through the medians, their spread a bar."""
+    """Draw throughput against clients: every repeat a point, a line through the geometric means, their spread a bar."""
     unit = curves[0].curve.unit if curves else ""
-    return _figure(curves, Quantity("throughput", unit, lambda run: run.throughput, lambda level: level.throughput))
+    throughput = Quantity(
+        "throughput",
+        unit,
+        lambda run: run.throughput,
+        lambda level: level.throughput,
+        "geometric mean",
+        lambda spread: spread.mean,
+    )
+    return _figure(curves, throughput)
 
 
 def latency_figure(curves: Sequence[SystemCurve]) -> Figure:
-    """Draw average latency against clients, as throughput is drawn; runs without one are left out."""
-    average = Quantity("average latency", "ms", lambda run: run.latency_average_ms, lambda level: level.latency)
+    """Draw average latency against clients, with a line through the medians; runs without one are left out."""
+    average = Quantity(
+        "average latency",
+        "ms",
+        lambda run: run.latency_average_ms,
+        lambda level: level.latency,
+        "median",
+        lambda spread: spread.median,
+    )
     return _figure(curves, average)
 
 
@@ -55,7 +73,7 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
             for system_curve in curves
             for trace in (
                 _repeats(system_curve, quantity),
-                _medians(system_curve, quantity),
+                _centres(system_curve, quantity),
                 *_aside(system_curve, quantity),
             )
         ],
@@ -133,7 +151,7 @@ def _aside(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, Any]
     return [trace]
 
 
-def _medians(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
+def _centres(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
     measured = [(level.clients, spread) for level in system_curve.curve.levels if (spread := quantity.of_level(level))]
     return {
         "type": "scatter",
@@ -141,13 +159,14 @@ def _medians(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "name": system_curve.system.label,
         "legendgroup": f"series {system_curve.series}",
         "x": [clients for clients, _ in measured],
-        "y": [spread.median for _, spread in measured],
-        "error_y": _bars([spread for _, spread in measured]),
+        "y": [quantity.of_spread(spread) for _, spread in measured],
+        "error_y": _bars([(quantity.of_spread(spread), spread) for _, spread in measured]),
         "line": {"dash": DASHES[system_curve.series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(system_curve.series), "size": 8},
         "text": [_spread_text(spread) for _, spread in measured],
         "hovertemplate": (
-            f"median at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}<extra>%{{fullData.name}}</extra>"
+            f"{quantity.centre} at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}"
+            "<extra>%{fullData.name}</extra>"
         ),
         "meta": {"series": system_curve.series},
     }
@@ -156,17 +175,16 @@ def _medians(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
 def _spread_text(spread: Spread) -> str:
     if spread.n < 2:
         return ""
-    mean = f"mean {spread.mean:,.4g}, " if spread.interval else ""
-    return f"{mean}{spread.kind} {spread.low:,.4g} to {spread.high:,.4g}"
+    return f"{spread.kind} {significant(spread.low, 4)} to {significant(spread.high, 4)}"
 
 
-def _bars(spreads: Sequence[Spread]) -> dict[str, Any]:
-    """Return bars from low to high, around the median: an interval of the mean may lie beside it."""
+def _bars(spreads: Sequence[tuple[float, Spread]]) -> dict[str, Any]:
+    """Return bars from low to high, around the number that the line joins."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [spread.high - spread.median for spread in spreads],
-        "arrayminus": [spread.median - spread.low for spread in spreads],
+        "array": [spread.high - centre for centre, spread in spreads],
+        "arrayminus": [centre - spread.low for centre, spread in spreads],
         "thickness": 1.5,
         "width": 5,
     }

@@ -9,6 +9,7 @@ from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.curves.peak import Levels, PeakRatio, SelectedPeak
 from benchhub.analysis.curves.ratio import Claim
 from benchhub.analysis.statistics import drift
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.words import significant
 
 EDGES = {
@@ -74,22 +75,22 @@ def of_levels(
 
 
 def _compared(own: SelectedPeak, baseline: SelectedPeak, unit: str) -> str:
-    """Say which numbers are compared: they need not be the medians that a table calls best."""
+    """Say which numbers are compared, as they stand in chart and table."""
     values = " with ".join(significant(side.value, 3) for side in (own, baseline))
     text = f"That compares {values} {unit}, geometric means of the repeats"
-    if len({*own.selected_clients}) == len({*baseline.selected_clients}) == 1:
+    if len(own.candidates) == len(baseline.candidates) == 1:
         return f"{text}."
-    return f"{text}, each at the level that the other repeats choose: the best median of several is too high by chance."
+    return f"{text}; the best of several levels is too high by chance, which the interval allows for."
 
 
 def _ratio_claim(peak_ratio: PeakRatio, name: str, baseline_name: str, where: str) -> Claim:
     bounds = f"between {ratio.number(peak_ratio.low)} and {ratio.number(peak_ratio.high)}"
-    if peak_ratio.tells_apart:
+    if peak_ratio.verdict != NOT_DISTINGUISHABLE:
         statement = (
             f"{where.capitalize()} {name} gives {ratio.times(peak_ratio.value)} the throughput of {baseline_name}"
         )
         return Claim(statement, f", {bounds}")
-    statement = f"{where.capitalize()} {name} and {baseline_name} are not distinguishable"
+    statement = f"{where.capitalize()} {name} and {baseline_name} are {NOT_DISTINGUISHABLE}"
     return Claim(statement, f": {ratio.times(peak_ratio.value)}, {bounds}")
 
 

@@ -74,8 +74,8 @@ class Shown:
 
     @property
     def highest(self) -> Level | None:
-        """Return the level with the highest median of its runs; of equals the one with fewer clients."""
-        return max(self.levels, key=lambda level: (level.throughput.median, -level.clients), default=None)
+        """Return the level with the highest geometric mean of its runs; of equals the one with fewer clients."""
+        return max(self.levels, key=lambda level: (level.throughput.mean, -level.clients), default=None)
 
     @property
     def is_decision(self) -> bool:

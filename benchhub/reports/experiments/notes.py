@@ -30,7 +30,7 @@ def notes(group: Group, runs: Sequence[Run]) -> list[Note]:
 
 
 def peak_sentence(system_curve: SystemCurve) -> str:
-    """Say where the peak is, without the bias of picking the best; or why it is not estimated."""
+    """Say where the peak is and how sure that is, or why it is not estimated."""
     if system_curve.curve.withheld:
         return f"No peak is estimated: {system_curve.curve.withheld}."
     levels = peak.of_curve(system_curve.curve)

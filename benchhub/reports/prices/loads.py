@@ -45,7 +45,7 @@ def at(curve: Curve, terms: Terms) -> At:
 
 
 def throughput(curve: Curve, level: Level, why: str = "") -> Throughput:
-    """Return the median of a level with its repeats; the evidence names the runs."""
+    """Return the geometric mean of a level with its repeats; the evidence names the runs."""
     return pricing.measured(level.throughput, level.values, curve.unit, _evidence(level, why), level.clients)
 
 
@@ -73,4 +73,4 @@ def _evidence(level: Level, why: str) -> str:
     where = f"at {counted_clients(level.clients)}" + (f", {why}" if why else "")
     if len(numbers) == 1:
         return f"run {numbers[0]} {where}"
-    return f"median of runs {', '.join(numbers[:-1])} and {numbers[-1]} {where}"
+    return f"geometric mean of runs {', '.join(numbers[:-1])} and {numbers[-1]} {where}"

@@ -7,14 +7,23 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from benchhub.analysis.curves.curve import why_withheld
-from benchhub.analysis.pricing.certainty import WITHHELD, PriceInterval, PriceRatio, interval, ratio, without_bounds
+from benchhub.analysis.pricing.certainty import (
+    SURE,
+    PriceInterval,
+    PriceRatio,
+    interval,
+    probability,
+    ratio,
+    without_bounds,
+)
 from benchhub.analysis.pricing.licences.metrics.plain import USER
 from benchhub.analysis.pricing.money import PricingError, number, rounded
 from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
 from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, step
-from benchhub.analysis.statistics.spread import INTERVAL, RANGE
-from benchhub.analysis.words import count, listing
+from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER, UNSURE, Leader
+from benchhub.analysis.statistics.spread import INTERVAL
+from benchhub.analysis.words import listing
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.curves import SystemCurve
 
@@ -23,8 +32,8 @@ from .orders import Costs, NoPrice, Priced
 from .queries import PriceBook
 from .terms import PEAK, WITHIN, Terms
 
-MOST_NAMED = 3
-SINGLE = "single runs show no spread, so nothing says how sure this is"
+LOWEST = "lowest"
+VERDICTS = (LOWEST, *UNSURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +43,27 @@ class Verdict:
     against: tuple[tuple[str, PriceRatio], ...]
 
     @property
-    def unsure(self) -> list[str]:
-        return [label for label, price_ratio in self.against if not price_ratio.is_distinguishable]
-
-    @property
-    def is_of_single_runs(self) -> bool:
-        return bool(self.unsure) and not any(
-            price_ratio.has_spread or price_ratio.kind == WITHHELD for _, price_ratio in self.against
-        )
-
-    @property
-    def unsure_words(self) -> str:
-        """Say why the price is not the lowest for sure; empty where it is."""
-        if not self.unsure:
-            return ""
-        if self.is_of_single_runs:
-            return SINGLE
-        is_withheld = any(price_ratio.kind == WITHHELD for _, price_ratio in self.against)
-        remark = " (run one after the other: no verdict)" if is_withheld else ""
-        return f"not distinguishable from {_and(self.unsure)}{remark}"
+    def leader(self) -> Leader:
+        return Leader(tuple((label, price_ratio.verdict) for label, price_ratio in self.against))
 
     @property
     def is_lowest(self) -> bool:
-        return not self.unsure
+        return self.leader.is_sure
 
     @property
-    def probability_percent(self) -> str:
-        """Write the probability that it is cheaper than the closest other; empty where repeats are too few."""
+    def name(self) -> str:
+        """Return one of VERDICTS."""
+        return self.leader.verdict or LOWEST
+
+    @property
+    def probability_text(self) -> str:
+        """Write how probably it is cheaper than the closest other; empty where that is not tested."""
         probabilities = [price_ratio.probability_cheaper for _, price_ratio in self.against]
-        least = min((probability for probability in probabilities if probability is not None), default=None)
+        least = min((value for value in probabilities if value is not None), default=None)
         if least is None or None in probabilities:
             return ""
-        return "over 99.9" if least > 0.999 else f"{100 * least:.3g}"
+        limit = "" if self.is_lowest else f"; the lowest takes more than {probability(SURE)}"
+        return f"the cheaper one with a probability of {probability(least)}{limit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ class Table:
 
     @property
     def lead(self) -> str:
-        """Say which price is the lowest of all, and whether another may be as low; empty where nothing compares."""
+        """Say which price is the lowest of all, or that there is no clear winner; empty where nothing compares."""
         return _lead(self)
 
 
@@ -244,11 +242,11 @@ def places_of(quotient: Decimal, known_digits: int) -> int:
 
 
 def _interval_step(quote: Quote, spread: PriceInterval) -> tuple[Step, ...]:
-    """Derive the interval of the mean; the engine's steps have the range of repeats."""
+    """Derive the interval of the geometric mean; the engine's steps have the range of repeats."""
     if spread.kind != INTERVAL or not spread.high:
         return ()
     template = (
-        "Interval: the 95% interval of the mean of {n} repeats is {low} to {high} {unit}, "
+        "Interval: the 95% interval of the geometric mean of {n} repeats is {low} to {high} {unit}, "
         "which gives {low_price} to {result} {currency} per {unit}"
     )
     low, high = number(quote.total / spread.high), number(quote.total / spread.low)
@@ -333,19 +331,13 @@ def _lead(price_table: Table) -> str:
     place, verdict = best
     label, _, cell = cells[place]
     assert cell.quote is not None
-    text = f"Lowest of all that is shown: {label}, {cell.price:,} {cell.quote.currency} per {price_table.unit}"
+    text = f"{label}, {cell.price:,} {cell.quote.currency} per {price_table.unit}"
     if verdict.is_lowest:
-        return f"{text}."
-    is_of_few = not verdict.is_of_single_runs and any(price_ratio.kind == RANGE for _, price_ratio in verdict.against)
-    remark = " by so few repeats" if is_of_few else ""
-    return f"{text}; {verdict.unsure_words}{remark}."
-
-
-def _and(names: Sequence[str]) -> str:
-    """Write 'a, b and c'; of many only the first."""
-    parts = list(names[:MOST_NAMED])
-    parts += [count(len(names) - MOST_NAMED, "other")] if len(names) > MOST_NAMED else []
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        return f"Lowest of all that is shown: {text}."
+    if not verdict.leader.candidates:
+        return f"Lowest as measured: {text}; {verdict.leader.words}."
+    words = verdict.leader.words.removeprefix(f"{NO_CLEAR_WINNER}: ")
+    return f"{NO_CLEAR_WINNER.capitalize()}: {text}, is {words}."
 
 
 def metered(models: Sequence[LicenceModel]) -> list[LicenceModel]:

@@ -257,7 +257,8 @@ def pareto(table: Table) -> Panel:
     frontier_text = f"{len(names)} of {len(quoted)} choices {word('is', len(names), 'are')} on the frontier"
     lead = f"{frontier_text}: no other costs as little and gives as much. By rising cost: {'; '.join(names)}."
     explanation = (
-        "Filled marks are on the frontier. It goes by the medians: where repeats overlap, a neighbour may be as good."
+        "Filled marks are on the frontier. It goes by the geometric means alone: where repeats overlap, a neighbour "
+        "may be as good."
     )
     labels = [(row.system_curve.series, row.system_curve.system.label) for row in table.rows]
     columns = ("System", "Licence", f"Total, {currency}", f"Throughput, {table.unit}", "On the frontier")

@@ -23,6 +23,7 @@ from . import claims as pgbench_claims
 from . import command, consistency, ending, kinds, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
+from .kinds import PUBLISHED
 from .log import Reduction
 
 PARSER = "pgbench/2"
@@ -54,7 +55,7 @@ class Pgbench(Tool):
     unit = "TPS"
     parser = PARSER
     kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)
-    published = kinds.PUBLISHED
+    published = PUBLISHED
     load_parameter = "script"
     size_parameter = "scale"
     loads = (*pgbench_parameters.BUILTIN_SCRIPTS, pgbench_parameters.CUSTOM)

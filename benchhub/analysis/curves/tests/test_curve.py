@@ -24,11 +24,11 @@ def test_repeats_of_a_level_become_one_level_in_rising_order_of_clients():
     built = curve.build([run(1, 4, 400.0), run(2, 1, 100.0), run(3, 4, 420.0), run(4, 1, 110.0)])
     assert [level.clients for level in built.levels] == [1, 4]
     assert [level.values for level in built.levels] == [(100.0, 110.0), (400.0, 420.0)]
-    assert [level.throughput.median for level in built.levels] == [105.0, 410.0]
-    assert built.levels[1].throughput.percent == pytest.approx(100 * 20 / 410)
+    assert [level.throughput.mean for level in built.levels] == pytest.approx([11_000**0.5, 168_000**0.5])
+    assert built.levels[1].throughput.percent == pytest.approx(100 * 20 / 168_000**0.5)
 
 
-def test_the_peak_is_the_level_with_the_highest_median_not_the_highest_run():
+def test_the_peak_is_the_level_with_the_highest_geometric_mean_not_the_highest_run():
     built = curve.build([run(1, 1, 50.0), run(2, 2, 100.0), run(3, 2, 100.0), run(4, 4, 60.0), run(5, 4, 130.0)])
     assert built.peak.level.clients == 2
     assert built.peak.edge == ""
@@ -151,5 +151,5 @@ def test_a_doubt_of_several_repeats_is_said_once():
 @given(st.permutations([(1, 10.0), (1, 12.0), (2, 20.0), (4, 15.0), (4, 18.0)]))
 def test_the_order_of_runs_changes_neither_levels_nor_peak(order):
     built = curve.build([run(i, clients, tps) for i, (clients, tps) in enumerate(order)])
-    assert [(level.clients, level.throughput.median) for level in built.levels] == [(1, 11.0), (2, 20.0), (4, 16.5)]
+    assert [level.throughput.mean for level in built.levels] == pytest.approx([120**0.5, 20.0, 270**0.5])
     assert built.peak.level.clients == 2

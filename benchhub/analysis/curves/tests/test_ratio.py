@@ -17,24 +17,33 @@ def curve_of(*runs, unit="TPS", protocol="p"):
     return curve.build(points)
 
 
-def test_the_ratio_is_of_medians_and_its_range_of_extreme_repeats():
+def test_the_ratio_is_of_geometric_means_and_its_range_of_extreme_repeats():
     ratio = ratio_of([1100.0, 1140.0], [980.0, 1020.0])
-    assert ratio.value == pytest.approx(1.12)  # 1,120 / 1,000
+    assert ratio.value == pytest.approx((1100 * 1140 / 980 / 1020) ** 0.5)  # 1.12004
     assert ratio.lowest == pytest.approx(1100 / 1020)
     assert ratio.highest == pytest.approx(1140 / 980)
     assert (ratio.n, ratio.baseline_n, ratio.kind) == (2, 2, "range of repeats")
-    assert not ratio.overlaps
 
 
-def test_the_median_and_not_the_mean_is_compared():
-    assert ratio_of([100.0, 200.0, 900.0], [100.0]).value == 2.0
+def test_neither_the_median_nor_the_arithmetic_mean_is_compared():
+    assert ratio_of([100.0, 200.0, 1350.0], [100.0]).value == pytest.approx(3.0)  # 27,000,000 ** (1/3) over 100
 
 
-def test_repeats_that_overlap_do_not_tell_the_two_apart():
-    assert ratio_of([990.0, 1050.0], [1000.0, 1010.0]).overlaps
-    assert ratio_of([1010.0, 1050.0], [1000.0, 1010.0]).overlaps  # they touch
-    assert not ratio_of([1011.0, 1050.0], [1000.0, 1010.0]).overlaps
-    assert not ratio_of([900.0, 999.0], [1000.0, 1010.0]).overlaps
+@pytest.mark.parametrize(
+    ("values", "baseline"),
+    [
+        ([12_000.0, 12_100.0], [1000.0, 1010.0]),  # twelvefold
+        ([990.0, 1050.0], [1000.0, 1010.0]),  # the ranges overlap
+        ([1000.0], [2000.0]),
+        ([1000.0] * 5, [2000.0, 2010.0]),
+    ],
+)
+def test_fewer_than_three_repeats_of_a_side_are_not_tested_however_far_apart_they_lie(values, baseline):
+    ratio = ratio_of(values, baseline)
+    assert (ratio.verdict, ratio.p, ratio.is_distinguishable) == ("not tested", None, False)
+    sentence = str(ratios.claim(ratio, "b", "a", "at 1 client"))
+    assert sentence.endswith(": not tested, as that takes 3 repeats of each.")
+    assert "distinguishable" not in sentence
 
 
 @pytest.mark.parametrize(("values", "baseline"), [([], [1.0]), ([1.0], [])])
@@ -72,13 +81,8 @@ def test_the_sentence_says_what_was_found_and_how_sure_it_is():
     sentence = str(ratios.claim(ratio_of([1100.0, 1140.0], [980.0, 1020.0]), "18.4", "16.14", "at 8 clients"))
     assert sentence == (
         "18.4 gives 1.12x the throughput of 16.14 at 8 clients (range of repeats 1.08 to 1.16, 2 repeats each): "
-        "no interval below 3 repeats."
+        "not tested, as that takes 3 repeats of each."
     )
-
-
-def test_the_sentence_says_when_the_ranges_of_few_repeats_overlap():
-    sentence = str(ratios.claim(ratio_of([990.0, 1050.0], [1000.0, 1010.0]), "b", "a", "at 1 client"))
-    assert "the ranges overlap, so the repeats do not tell the two apart; no interval below 3 repeats." in sentence
 
 
 FIVE = (1118.0, 1122.0, 1120.0, 1121.0, 1119.0)
@@ -92,7 +96,7 @@ def test_from_three_repeats_on_each_side_there_is_an_interval_and_a_test():
     # s of the logs 0.001412 and 0.001581; 2.311 (7.9 degrees) x sqrt((0.001412^2 + 0.001581^2) / 5) = 0.00219
     assert (ratio.lowest, ratio.highest) == (pytest.approx(1.11755, abs=2e-5), pytest.approx(1.12246, abs=2e-5))
     assert ratio.p < 1e-10
-    assert not ratio.overlaps
+    assert (ratio.is_distinguishable, ratio.verdict) == (True, "more")
 
 
 def test_the_sentence_of_a_tested_ratio_is_plain():
@@ -102,7 +106,9 @@ def test_the_sentence_of_a_tested_ratio_is_plain():
 
 
 def test_not_distinguishable_is_a_result():
-    sentence = str(ratios.claim(ratio_of([990.0, 1050.0, 1020.0], [1000.0, 1010.0, 1005.0]), "b", "a", "at 1 client"))
+    ratio = ratio_of([990.0, 1050.0, 1020.0], [1000.0, 1010.0, 1005.0])
+    assert ratio.verdict == "not distinguishable"
+    sentence = str(ratios.claim(ratio, "b", "a", "at 1 client"))
     assert sentence == "b and a are not distinguishable at 1 client: 1.01x, between 0.95 and 1.09, 3 repeats each."
 
 
@@ -112,7 +118,10 @@ def test_three_repeats_against_two_have_no_test():
 
 
 def test_repeats_without_any_scatter_are_not_tested():
-    assert ratio_of([1010.0] * 3, [1000.0] * 3).p is None
+    ratio = ratio_of([1010.0] * 3, [1000.0] * 3)
+    assert (ratio.p, ratio.verdict) == (None, "not tested")
+    sentence = str(ratios.claim(ratio, "b", "a", "at 1 client"))
+    assert sentence.endswith("not tested, as equal repeats say nothing about scatter.")
 
 
 def test_one_level_of_several_that_stands_out_by_chance_is_not_called_different():
@@ -122,10 +131,10 @@ def test_one_level_of_several_that_stands_out_by_chance_is_not_called_different(
     baseline = [(1, tps) for tps in (980.0, 985.0, 990.0)]
     alone = ratios.by_level(curve_of(*first), curve_of(*baseline))[1]
     among = ratios.by_level(curve_of(*first, *others), curve_of(*baseline, *others))[1]
-    assert not alone.overlaps
+    assert alone.is_distinguishable
     assert alone.p == among.p
     assert among.adjusted_p == pytest.approx(4 * among.p)
-    assert among.overlaps
+    assert not among.is_distinguishable
     assert str(ratios.claim(among, "b", "a", "at 1 client")).endswith(
         "the interval leaves out 1, but of several levels one does so by chance."
     )
@@ -134,8 +143,7 @@ def test_one_level_of_several_that_stands_out_by_chance_is_not_called_different(
 def test_the_sentence_claims_no_spread_for_single_runs():
     sentence = str(ratios.claim(ratio_of([2000.0], [1000.0]), "b", "a", "at 1 client"))
     assert sentence == (
-        "b gives 2.00x the throughput of a at 1 client (1 run each): a single run shows no spread, so nothing says "
-        "how sure this is."
+        "b gives 2.00x the throughput of a at 1 client (1 run each): not tested, as that takes 3 repeats of each."
     )
 
 
@@ -156,7 +164,7 @@ repeats = st.lists(st.floats(0.01, 1e7), min_size=1, max_size=6)
 @given(repeats)
 def test_the_ratio_of_a_set_to_itself_is_1_and_never_tells_it_from_itself(values):
     assert ratio_of(values, values).value == 1
-    assert ratio_of(values, values).overlaps
+    assert not ratio_of(values, values).is_distinguishable
 
 
 @given(repeats, repeats)
@@ -193,7 +201,7 @@ def test_systems_that_ran_one_after_the_other_have_a_ratio_without_interval_test
     assert ratio.value == pytest.approx(1.1, rel=1e-3)  # 1,101 to 1,001
     assert (ratio.lowest, ratio.highest, ratio.p, ratio.adjusted_p, ratio.bounds) == (None,) * 5
     assert (ratio.verdict, ratio.withheld, ratio.has_spread) == ("withheld", NOT_IN_TURNS, False)
-    assert ratio.overlaps and not ratio.is_tested
+    assert not ratio.is_distinguishable and not ratio.is_tested
     sentence = str(ratios.claim(ratio, "18", "16", "at 8 clients"))
     assert sentence.startswith(
         "18 gives 1.10x the throughput of 16 at 8 clients (3 repeats each), but nothing says how"

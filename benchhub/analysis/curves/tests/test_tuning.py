@@ -51,7 +51,7 @@ def test_one_level_can_be_asked_for():
 
 def test_a_step_that_does_nothing_is_not_told_apart():
     tuning = series(built_up(1.2, 1.001), "cumulative")
-    assert [step.overlaps for step in tuning.steps] == [False, True]
+    assert [step.verdict for step in tuning.steps] == ["more", "not distinguishable"]
     assert all(step.adjusted_p >= step.p for step in tuning.steps)
 
 

@@ -124,10 +124,10 @@ def test_the_highest_throughput_gives_the_lowest_price():
     assert str(quoted.steps[-1]).startswith("Range of repeats: 800 to 1,250 TPS gives 0.800000 to 1.250000 EUR")
 
 
-def test_a_throughput_is_the_median_of_its_repeats_with_their_range():
-    repeats = (990.0, 1010.0, 1030.5)
+def test_a_throughput_is_the_geometric_mean_of_its_repeats_with_their_range():
+    repeats = (500.0, 1000.0, 2000.0)
     throughput = measured(summarise(repeats), repeats, "TPS", "3 runs", 8)
-    assert (throughput.value, throughput.lowest, throughput.highest) == (1010, 990, Decimal("1030.5"))
+    assert (float(throughput.value), throughput.lowest, throughput.highest) == (pytest.approx(1000), 500, 2000)
     assert (throughput.clients, throughput.repeats) == (8, repeats)
 
 

@@ -108,7 +108,7 @@ def test_equal_systems_are_called_different_somewhere_on_a_curve_in_5_of_100_exp
         return curve.build(points)
 
     false_alarms = sum(
-        any(not level_ratio.overlaps for level_ratio in ratio.by_level(curve_of("a"), curve_of("b")).values())
+        any(level_ratio.is_distinguishable for level_ratio in ratio.by_level(curve_of("a"), curve_of("b")).values())
         for _ in range(EXPERIMENTS)
     )
     # Three standard errors: 3 x sqrt(0.05 x 0.95 / 2000) = 1.5%; Holm and Welch may call a little less.
@@ -129,7 +129,7 @@ def test_a_geometric_mean_over_levels_covers_the_truth_in_95_of_100_experiments(
 
 def test_a_difference_of_5_per_cent_at_2_per_cent_noise_is_mostly_seen(source):
     differences = sum(
-        not ratio.throughput_ratio(repeats(source, 1050), repeats(source, 1000), "TPS", "TPS").overlaps
+        ratio.throughput_ratio(repeats(source, 1050), repeats(source, 1000), "TPS", "TPS").is_distinguishable
         for _ in range(EXPERIMENTS)
     )
     # Noncentral t with 8 degrees: 0.05 / (0.02 sqrt(2 / 5)) = 3.95 standard errors against 2.31; about 0.94.
@@ -138,3 +138,8 @@ def test_a_difference_of_5_per_cent_at_2_per_cent_noise_is_mostly_seen(source):
 
 def test_repeats_drawn_from_one_source_scatter_as_they_were_drawn(source):
     assert statistics.stdev(repeats(source, 1000, n=4000)) == pytest.approx(20, rel=0.05)
+
+
+def test_repeats_however_far_apart_have_an_interval_of_numbers():
+    low, high = estimate.of_repeats([1e-300, 1.0, 1e300]).interval()
+    assert 0 < low < 1 < high < math.inf

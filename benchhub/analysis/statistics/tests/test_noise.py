@@ -52,12 +52,12 @@ def test_more_noise_needs_more_repeats():
 def test_the_repeats_needed_see_the_difference_in_80_of_100_cases():
     source, n = random.Random(20261121), noise.repeats_needed(2.0)
     differences = sum(
-        not ratio.throughput_ratio(
+        ratio.throughput_ratio(
             [1030 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
             [1000 * (1 + source.gauss(0, 0.02)) for _ in range(n)],
             "TPS",
             "TPS",
-        ).overlaps
+        ).is_distinguishable
         for _ in range(1000)
     )
     assert 0.76 <= differences / 1000 <= 0.88

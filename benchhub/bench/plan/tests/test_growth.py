@@ -302,9 +302,9 @@ def test_what_is_believed_of_the_best_level_and_what_was_measured_there_are_told
     page = page_of_a_search(client, searched, 28, 2345.0)
     text = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
     assert "Throughput believed there, TPS 2,345" in text
-    assert "the median at 28 clients is 2,100 TPS (2 runs). The highest median is" in text
-    assert "The highest median is 2,400 TPS at 8 clients (1 run). The highest of several medians is partly luck" in text
-    assertContains(page, "highest median, at the edge</span>", count=1)
+    assert "the geometric mean at 28 clients is 2,100 TPS (2 runs). The highest mean is" in text
+    assert "The highest mean is 2,400 TPS at 8 clients (1 run). The highest of several means is partly luck" in text
+    assertContains(page, "highest mean, at the edge</span>", count=1)
     assertContains(page, ">believed best</span>", count=1)
 
 
@@ -314,7 +314,7 @@ def test_a_level_that_is_believed_in_and_was_not_run_is_said_to_have_no_result(s
     assertNotContains(page, ">believed best</span>")
 
 
-def test_a_level_that_is_believed_in_and_has_the_highest_median_is_said_to_be_both(searched, client):
+def test_a_level_that_is_believed_in_and_has_the_highest_mean_is_said_to_be_both(searched, client):
     page = page_of_a_search(client, searched, 8, 2400.0)
     assertContains(page, "It is the highest of all levels.")
     assertNotContains(page, "partly luck")

@@ -29,12 +29,12 @@ def claims(entry: Entry, baseline: Entry) -> list[Claim]:
 
 
 def _best_together(entry: Entry, baseline: Entry, by_level: Mapping[int, Ratio]) -> int:
-    """Return the level with the highest median of both together, 0 for none.
+    """Return the level with the highest geometric mean of both together, 0 for none.
 
     The best level of one side alone would flatter that side, because its noise helped to choose it.
     """
     ours, theirs = (
-        {level.clients: level.throughput.median for level in side.curve.levels if level.clients in by_level}
+        {level.clients: level.throughput.mean for level in side.curve.levels if level.clients in by_level}
         for side in (entry, baseline)
     )
     return max(by_level, key=lambda clients: (ours[clients] * theirs[clients], -clients), default=0)
@@ -53,17 +53,19 @@ def _over_the_levels(by_level: Mapping[int, Ratio]) -> str:
     most = max(by_level, key=lambda clients: by_level[clients].value)
     bounds = [f"{ratio.times(by_level[clients].value)} at {count(clients, 'client')}" for clients in (least, most)]
     sentence = f"Over the {len(by_level)} levels that both ran, the ratio goes from {bounds[0]} to {bounds[1]}"
-    if not any(level.has_spread for level in by_level.values()):
+    if any(level.withheld for level in by_level.values()):
         return f"{sentence}."
-    apart = sum(level.has_spread and not level.overlaps for level in by_level.values())
-    if all(level.is_tested for level in by_level.values()):
-        return f"{sentence}; it tells the two apart at {apart or 'none'} of them."
-    return f"{sentence}; the ranges of repeats lie apart at {apart or 'none'} of them."
+    tested = sum(level.is_tested for level in by_level.values())
+    apart = sum(level.is_distinguishable for level in by_level.values()) or "none"
+    if not tested:
+        return f"{sentence}; none of them is tested."
+    among = "them" if tested == len(by_level) else f"the {tested} that are tested"
+    return f"{sentence}; it tells the two apart at {apart} of {among}."
 
 
 def alone(entry: Entry, *, is_read_only: bool = False) -> str:
     """Say what a comparison with one curve shows; ask for a second curve unless the page is read-only."""
     level = entry.curve.peak.level
-    median = significant(level.throughput.median, level.throughput.digits)
-    peak = f"{entry.label} reaches {median} {entry.curve.unit} at {count(level.clients, 'client')}, its best level"
+    mean = significant(level.throughput.mean, level.throughput.digits)
+    peak = f"{entry.label} reaches {mean} {entry.curve.unit} at {count(level.clients, 'client')}, its best level"
     return f"{peak}." if is_read_only else f"{peak}. Add a second curve to compare it with."

@@ -32,8 +32,9 @@ MOST_REMARKS = 8
 WHERE = "What BenchHub found on the hosts of the servers, at one run of each curve's peak."
 ONE_PROTOCOL = "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
 DESIGN = (
-    "Each level is run once or several times, as planned; a failed run never becomes a point. Below three repeats the "
-    "spread is their range, from three on the 95% interval of their mean (Student's t), and medians are compared."
+    "Each level is run once or several times, as planned; a failed run never becomes a point. What is drawn, compared "
+    "and priced is the geometric mean of a level's repeats. Below three its spread is their range and nothing is "
+    "tested, from three on it is the 95% interval of that mean (Student's t of logarithms)."
 )
 
 

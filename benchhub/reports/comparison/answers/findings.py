@@ -12,6 +12,7 @@ from benchhub.analysis.curves.curve import Curve, why_withheld
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.statistics import estimate, noise, outliers
 from benchhub.analysis.statistics.drift import REMEDY
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.statistics.noise import NoiseFloor
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
 from benchhub.catalog.models import Hardware
@@ -21,6 +22,7 @@ from benchhub.reports.curves import peaks
 from benchhub.reports.curves.csv import harmless
 
 METHODS = (
+    ("Throughput of a level", "geometric mean of its repeats: in charts, tables, ratios, peaks and prices alike"),
     ("Ratio at a level", f"{estimate.METHOD}; several levels corrected for by Holm's method, family-wise 5%"),
     (
         "Ratio over all levels",
@@ -123,8 +125,8 @@ def _mean_sentence(mean: Row | None, entry: Entry, baseline: Entry) -> Iterator[
     if mean is None or mean.low is None or mean.high is None:
         return
     bounds = f"between {ratio.number(mean.low)} and {ratio.number(mean.high)}"
-    if mean.verdict == "not distinguishable":
-        claim = f"{entry.label} and {baseline.label} are not distinguishable: {ratio.times(mean.value)}"
+    if mean.verdict == NOT_DISTINGUISHABLE:
+        claim = f"{entry.label} and {baseline.label} are {NOT_DISTINGUISHABLE}: {ratio.times(mean.value)}"
     else:
         claim = f"{entry.label} gives {ratio.times(mean.value)} the throughput of {baseline.label}"
     yield f"Over {mean.where} together (geometric mean) {claim}, {bounds}."
@@ -138,9 +140,8 @@ def _at_the_peaks(curve: Curve, baseline: Curve) -> Row | None:
     if ours is None or theirs is None:
         return None
     tops = peak.ratio(ours, theirs)
-    verdict = "not distinguishable" if not tops.tells_apart else "more" if tops.value > 1 else "less"
     where = f"the peaks, {peaks.clients(ours.candidates)} against {peaks.clients(theirs.candidates)}"
-    return Row(where, tops.value, tops.low, tops.high, verdict, str(ours.n), str(theirs.n))
+    return Row(where, tops.value, tops.low, tops.high, tops.verdict, str(ours.n), str(theirs.n))
 
 
 def _ceiling_sentence(entry: Entry, baseline: Entry, ceiling_ms: float | None) -> Iterator[str]:
@@ -168,7 +169,7 @@ def _normalised(entry: Entry, baseline: Entry, at_peak: Row) -> Iterator[Normali
     for per in (per for per in ours if per in theirs and all(tops)):
         factor = theirs[per] / ours[per]
         low, high, value = at_peak.low * factor, at_peak.high * factor, at_peak.value * factor
-        verdict = "not distinguishable" if low <= 1 <= high else "more" if value > 1 else "less"
+        verdict = ratio.by_interval(value, low, high)
         values = [top.value / counts[per] for top, counts in zip(tops, (ours, theirs), strict=True) if top]
         yield Normalised(per, values[0], values[1], Row(f"per {per}", value, low, high, verdict))
 

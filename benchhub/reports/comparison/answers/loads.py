@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from statistics import geometric_mean
 from typing import Any
 
 from benchhub.analysis.curves import latencies, ratio
@@ -22,22 +21,20 @@ from .levels import Cell, Row
 
 LOADS, TYPES = "loads", "types"
 SHARE = 0.9
-MEANS, MEDIANS = "geometric means", "medians"
-BY_MEANS = (
-    "With three repeats or more on both sides it is the ratio of their geometric means, not of their medians; "
-    "the line on a bar is its 95% interval."
+BY_INTERVAL = (
+    "It is the ratio of the geometric means; with three repeats or more on both sides the line on a bar is its 95% "
+    "interval."
 )
-BY_MEDIANS = (
-    "With fewer repeats than three on a side it is the ratio of medians; the line on a bar goes from the worst repeat "
+BY_RANGE = (
+    "With fewer repeats than three on a side the ratio is not tested; the line on a bar goes from the worst repeat "
     "over the baseline's best to the best over its worst."
 )
 RELATIVE = (
     "Clients",
     "System",
-    "Median, {}",
     "Geometric mean, {}",
     "Times the baseline, with its interval",
-    "Ratio of",
+    "Verdict",
     "Runs",
 )
 PATTERNS = ("", "/", ".", "x", "\\", "+", "-")
@@ -77,16 +74,15 @@ def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
 
 def _relative_row(cell: Cell) -> PanelRow:
     level, spread = cell.level, cell.level.throughput
-    mean = _number(geometric_mean(level.values))
     times = ratio.times(1) if cell.is_baseline else cell.times or "–"
-    kind = MEANS if cell.ratio and cell.ratio.of_means else MEDIANS
-    return PanelRow((level.clients, cell.entry.label, _number(spread.median), mean, times, kind, spread.n))
+    verdict = "baseline" if cell.is_baseline else cell.ratio.verdict if cell.ratio else "–"
+    return PanelRow((level.clients, cell.entry.label, _number(spread.mean), times, verdict, spread.n))
 
 
 def _which(rows: Sequence[Row]) -> str:
     """Say which numbers are divided, and what the lines on the bars mean."""
     ratios = [cell.ratio for row in rows for cell in row.cells if cell and cell.ratio and not cell.is_baseline]
-    kinds = {ratio.of_means: BY_MEANS if ratio.of_means else BY_MEDIANS for ratio in ratios}
+    kinds = {ratio.is_tested: BY_INTERVAL if ratio.is_tested else BY_RANGE for ratio in ratios if not ratio.withheld}
     is_withheld = any(ratio.withheld for ratio in ratios)
     withheld_text = " Without intervals: the order of the runs allows none." if is_withheld else ""
     return " ".join(kinds[key] for key in sorted(kinds, reverse=True)) + withheld_text

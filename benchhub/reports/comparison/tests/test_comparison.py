@@ -35,12 +35,12 @@ def test_a_comparison_takes_the_same_queries_however_many_runs_there_are(
 
 def test_the_page_says_first_what_was_found_and_how_sure_it_is(reader, experiment, systems):
     sentence = (
-        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients</b> "
-        "(range of repeats 1.08 to 1.16, 2 repeats each): no interval below 3 repeats."
+        "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients "
+        "(range of repeats 1.08 to 1.16, 2 repeats each): not tested, as that takes 3 repeats of each."
     )
     response = reader.get(both(experiment, systems))
     assertContains(response, sentence)
-    assertContains(response, "goes from 1.00x at 1 client to 1.12x at 8 clients; the ranges of repeats lie apart at 1")
+    assertContains(response, "goes from 1.00x at 1 client to 1.12x at 8 clients; none of them is tested.")
     assert response.content.decode().index(sentence) < response.content.decode().index("latency against clients")
 
 
@@ -55,14 +55,14 @@ def test_a_baseline_that_was_not_chosen_is_left_aside(reader, experiment, system
     assertContains(reader.get(both(experiment, systems, baseline="9-9")), "throughput of PostgreSQL 16 at 8")
 
 
-def test_the_best_of_a_level_is_marked_and_overlapping_repeats_are_said(reader, experiment, systems):
+def test_the_highest_of_a_level_is_marked_and_without_a_test_it_is_not_the_best(reader, experiment, systems):
     page = reader.get(both(experiment, systems)).content.decode()
     at_1, at_8 = re.findall(r'<tr>\s*<th scope="row" class="n">.*?</tr>', page, re.S)
-    assert at_1.count("best</span>") == 2  # the medians are the same
-    assert at_8.count("best</span>") == 1
-    assert at_8.index("1,000") < at_8.index("best</span>") < at_8.index("1,120")
-    assert "overlap</span>" in at_1
-    assert "overlap</span>" not in at_8
+    assert at_1.count("highest</span>") == 2  # the means are the same
+    assert at_8.count("highest</span>") == 1
+    assert at_8.index("1,000") < at_8.index("highest</span>") < at_8.index("not tested</span>") < at_8.index("1,120")
+    assert "best</span>" not in page
+    assert "distinguishable" not in at_8
 
 
 def test_every_repeat_of_every_curve_is_drawn(reader, experiment, systems):
@@ -349,7 +349,9 @@ def test_from_three_repeats_on_the_page_tests_and_says_it_plainly(reader, repeat
         "5 repeats each.",
     )
     assertContains(response, "it tells the two apart at 2 of them.")
-    assertContains(response, "not told apart</span>", count=1)
+    assertContains(response, "no clear winner</span>", count=1)  # at 1 client
+    assertContains(response, "no clear winner: not distinguishable from PostgreSQL 16</span>", count=1)
+    assertContains(response, "best</span>", count=2)
     assertNotContains(response, "range of repeats")
 
 

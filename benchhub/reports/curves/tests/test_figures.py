@@ -27,17 +27,19 @@ def test_plotly_accepts_the_figure_as_valid():
     assert len(Figure(throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])).data) == 4
 
 
-def test_every_repeat_is_a_point_and_the_line_runs_through_the_medians():
-    repeats, medians = throughput_figure([of_system(0, VALUES)])["data"]
+def test_every_repeat_is_a_point_and_the_line_runs_through_the_geometric_means():
+    repeats, means = throughput_figure([of_system(0, VALUES)])["data"]
     assert list(zip(repeats["x"], repeats["y"], strict=True)) == VALUES
     assert repeats["customdata"] == [1, 2, 3, 4]
     assert repeats["mode"] == "markers"
-    assert (medians["x"], medians["y"]) == ([1, 8], [110.0, 450.0])
+    assert (means["x"], means["y"]) == ([1, 8], pytest.approx([12_000**0.5, 200_000**0.5]))
+    assert means["hovertemplate"].startswith("geometric mean at")
 
 
 def test_the_bar_spans_the_range_of_repeats():
     error = throughput_figure([of_system(0, VALUES)])["data"][1]["error_y"]
-    assert (error["array"], error["arrayminus"]) == ([10.0, 50.0], [10.0, 50.0])
+    assert error["array"] == pytest.approx([120 - 12_000**0.5, 500 - 200_000**0.5])
+    assert error["arrayminus"] == pytest.approx([12_000**0.5 - 100, 200_000**0.5 - 400])
 
 
 def test_systems_differ_in_marker_and_dash_and_not_in_colour_alone():
@@ -53,7 +55,7 @@ def test_runs_stand_beside_the_bar_of_their_level_each_system_to_its_own_side():
     assert first["marker"]["standoff"] == [9, 9, 9, 9]
 
 
-def test_a_run_that_is_alone_at_its_level_stands_on_its_median():
+def test_a_run_that_is_alone_at_its_level_stands_on_its_mean():
     repeats, _ = throughput_figure([of_system(0, [(1, 100.0), (8, 500.0), (8, 400.0)])])["data"]
     assert repeats["marker"]["standoff"] == [0, 9, 9]
 

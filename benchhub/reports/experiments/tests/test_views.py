@@ -132,11 +132,11 @@ def test_the_page_takes_the_same_queries_however_many_runs_there_are(
         reader.get(page_of(experiment))
 
 
-def test_the_curve_has_every_repeat_and_the_medians_of_both_systems(reader, experiment):
+def test_the_curve_has_every_repeat_and_the_geometric_means_of_both_systems(reader, experiment):
     traces = figure_of(reader.get(page_of(experiment)))["data"]
     assert [trace["name"] for trace in traces[1::2]] == ["PostgreSQL 16", "PostgreSQL 18"]
     assert traces[0]["y"] == [300.0, 310.0, 990.0, 1010.0]
-    assert traces[3]["y"] == [610.0, 2000.0]
+    assert traces[3]["y"] == pytest.approx([(600 * 620) ** 0.5, (1980 * 2020) ** 0.5])
 
 
 def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems):
@@ -144,19 +144,24 @@ def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems
     for repeat, tps in enumerate((90.0, 100.0, 110.0), start=1):
         testing.succeeded(testing.make_run(experiment, systems[0], 8, repeat), tps)
     response = reader.get(page_of(experiment))
-    assertContains(response, "The bar is a 95% interval of the mean (t distribution).")
+    assertContains(response, "The bar is a 95% interval of the geometric mean (t distribution of logarithms).")
     for text in (
         ">95% interval</td>",
         "lowest run 90, highest 110",
-        '>mean <data value="100.0" title="100.0">100</data>',
-        ">75.2</data>",
-        ">125</data>",
+        'title="median 100.0, arithmetic mean 100.0"',
+        ">99.7</data>",  # (90 x 100 x 110) ** (1/3)
+        ">77.7</data>",
+        ">128</data>",
     ):
         assertContains(response, text)
-    assertContains(response, "the mean, to which the interval belongs, stands below it")
+    assertContains(response, "the number in bold is the geometric mean of the runs")
     assertNotContains(response, ">range</td>")
     bar = figure_of(response)["data"][1]["error_y"]
-    assert bar["array"] == bar["arrayminus"] == [pytest.approx(24.84138)]
+    # s of the logarithms 0.100383; a factor of exp(4.302653 x 0.100383 / sqrt(3)) = 1.283192 about 99.6655
+    assert (bar["array"], bar["arrayminus"]) == (
+        [pytest.approx(28.22452, rel=1e-4)],
+        [pytest.approx(21.99555, rel=1e-4)],
+    )
 
 
 def test_two_repeats_show_their_range_and_say_so(reader, experiment):
@@ -205,7 +210,7 @@ def test_prices_at_the_peak_come_with_their_derivation(reader, experiment, price
     response = reader.get(page_of(experiment))
     assertContains(response, "5.00</span>")  # 5,000 / 1,000 TPS
     assertContains(response, "30.20</span>")  # (5,000 + 3 x 2 x 4,200) / 1,000
-    assertContains(response, "113.00</span>")  # (5,000 + 3 x 20 x 1,800) / 1,000
+    assertContains(response, "113.01</span>")  # (5,000 + 3 x 20 x 1,800) / (990 x 1,010) ** 0.5
     assertContains(response, "3 years x 20 x 1,800 EUR = 108,000 EUR")
     assertContains(response, "range of repeats 4.95 to 5.05")
     assertContains(response, "How was this computed?", count=6)

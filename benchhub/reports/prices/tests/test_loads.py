@@ -30,10 +30,10 @@ def found(query):
     return at(CURVE, terms(QueryDict(query), date(2026, 6, 30)))
 
 
-def test_the_peak_is_the_highest_median_and_its_runs_are_named():
+def test_the_peak_is_the_highest_geometric_mean_and_its_runs_are_named():
     level = found("")
     assert level.words == "peak at 8 clients"
-    assert level.throughput.evidence == "median of runs 2 and 3 at 8 clients, the peak of the curve"
+    assert level.throughput.evidence == "geometric mean of runs 2 and 3 at 8 clients, the peak of the curve"
 
 
 def test_a_peak_at_the_edge_says_so():

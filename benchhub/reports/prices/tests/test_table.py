@@ -39,9 +39,9 @@ def test_each_term_has_its_price(query, per_socket, per_core):
 
 
 def test_the_range_is_rounded_the_way_the_price_is():
-    price_table = table([drawn(900.0, 1100.0)], price_book(), asked("rounding=up&term=1"))
-    cell = price_table.rows[0].cells[0]  # 13,400 / 1,000, / 1,100 = 12.1818, / 900 = 14.8889
-    assert [str(value) for value in (cell.price, cell.lowest, cell.highest)] == ["13.40", "12.19", "14.89"]
+    price_table = table([drawn(800.0, 1250.0)], price_book(), asked("rounding=up&term=1"))
+    cell = price_table.rows[0].cells[0]  # 13,400 / (800 x 1,250) ** 0.5 = 13.40, / 1,250 = 10.72, / 800 = 16.75
+    assert [str(value) for value in (cell.price, cell.lowest, cell.highest)] == ["13.40", "10.72", "16.75"]
 
 
 def test_only_the_licences_asked_for_are_shown_and_all_where_none_of_them_exists():
@@ -67,15 +67,37 @@ def test_the_lowest_is_marked_where_the_repeats_tell_it_apart_from_every_other()
     assert verdicts(slow, fast) == [None, True]
 
 
-def test_ranges_of_few_repeats_mark_no_lowest_however_far_apart_they_lie():
-    assert verdicts(drawn(980.0, 1020.0), drawn(1990.0, 2010.0, series=1)) == [None, False]
+def test_few_repeats_are_not_tested_however_far_apart_they_lie():
+    slow, fast = drawn(980.0, 1020.0, label="slow"), drawn(11_990.0, 12_010.0, label="fast", series=1)
+    assert verdicts(slow, fast) == [None, False]
+    price_table = table([slow, fast], price_book(), asked(""))
+    assert price_table.rows[1].cells[0].verdict.name == "not tested"
+    assert price_table.lead == (
+        "Lowest as measured: fast under Per socket, 2.517 EUR per TPS; not tested against slow under Per socket and "
+        "slow under Per core, as that takes 3 repeats of each."
+    )
+
+
+def test_what_may_be_as_cheap_leaves_no_clear_winner_and_is_named_with_the_probability_that_it_takes():
+    first, second = drawn(980.0, 1000.0, 1020.0, label="a"), drawn(985.0, 1004.0, 1026.0, label="b", series=1)
+    price_table = table([first, second], price_book(), asked("licence=7"))
+    verdict = price_table.rows[1].cells[0].verdict
+    assert (verdict.name, verdict.leader.candidates) == ("no clear winner", ("a",))
+    assert (
+        price_table.lead
+        == "No clear winner: b under Per socket, 30.05 EUR per TPS, is not distinguishable from a under Per socket."
+    )
+    # (ln 1,004.8 - ln 999.9) over their error, 0.29 with 4 degrees of freedom
+    assert verdict.probability_text.startswith("the cheaper one with a probability of 6")
+    assert verdict.probability_text.endswith("%; the lowest takes more than 97.5%")
 
 
 def test_one_run_each_tells_nothing_apart():
     slow, fast = drawn(1000.0, label="slow"), drawn(2000.0, series=1)
     assert verdicts(slow, fast) == [None, False]
     verdict = table([slow, fast], price_book(), asked("")).rows[1].cells[0].verdict
-    assert (verdict.unsure, verdict.probability_percent) == (["slow"], "")
+    assert (verdict.name, verdict.probability_text) == ("not tested", "")
+    assert verdict.leader.words == "not tested against slow, as that takes 3 repeats of each"
 
 
 def test_intervals_that_overlap_may_still_be_told_apart_and_the_probability_is_said_from_three_repeats_on():
@@ -85,7 +107,8 @@ def test_intervals_that_overlap_may_still_be_told_apart_and_the_probability_is_s
     # t(2) = 4.303 and s = 20: 4.303 x 20 / 1.732 = 49.7 about each mean, so that the intervals overlap.
     assert dear.lowest < cheap.highest
     assert cheap.verdict.is_lowest
-    assert 95 < float(cheap.verdict.probability_percent) < 99.9
+    probability = cheap.verdict.probability_text.removeprefix("the cheaper one with a probability of ")
+    assert 97.5 < float(probability.rstrip("%")) < 99.9
     assert dear.verdict is None
 
 
@@ -103,9 +126,9 @@ def test_the_spread_is_a_range_below_three_repeats_and_says_so():
 
 def test_from_three_repeats_on_the_spread_is_that_of_the_throughputs_interval():
     cell = table([drawn(990.0, 1000.0, 1010.0)], price_book(), asked("term=1")).rows[0].cells[0]
-    # mean 1,000, s = 10, t(2) = 4.3027: 1,000 +- 24.84; 13,400 / 1,024.84 = 13.0752, / 975.16 = 13.7413
-    assert cell.spread_words == "95% interval 13.08 to 13.74, 3 runs"
-    assert any("95% interval of the mean of 3 repeats" in str(step) for step in cell.steps)
+    # 999.97, s of the logarithms 0.0100, t(2) = 4.3027: a factor of 1.02515; 13.4004 / 1.02515 = 13.0717, x = 13.7375
+    assert cell.spread_words == "95% interval 13.07 to 13.74, 3 runs"
+    assert any("95% interval of the geometric mean of 3 repeats" in str(step) for step in cell.steps)
 
 
 def test_a_million_transactions_are_priced_at_the_utilisation_over_the_term():

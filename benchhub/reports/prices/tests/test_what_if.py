@@ -5,6 +5,7 @@ import io
 from datetime import date
 from decimal import Decimal
 
+import pytest
 from django.http import QueryDict
 
 from benchhub.catalog.models import Hardware, LicenceModel
@@ -156,13 +157,13 @@ def test_the_figure_against_clients_has_the_prices_of_its_table_and_the_file_the
     _, price_table, _ = answers("term=1&drawn=7", curves=[drawn(990.0, 1010.0)])
     panel = pictures.against_clients(price_table, PER_SOCKET)
     assert values(panel) == [
-        # 13,400 / 1,000, / 1,010 = 13.267, / 990 = 13.535
+        # 13,400 / (990 x 1,010) ** 0.5 = 13.4007, / 1,010 = 13.267, / 990 = 13.535
         ("PostgreSQL 18", 8, Decimal("13.40"), Decimal("13.27"), Decimal("13.54"), "range of repeats", 2)
     ]
-    assert panel.figure["data"][0]["y"] == [13.4]
+    assert panel.figure["data"][0]["y"] == pytest.approx([13.40067])
     row = next(csv.DictReader(io.StringIO(panel.csv())))
     assert (row["Price, EUR per TPS"], row["From"], row["To"]) == ("13.40", "13.27", "13.54")
-    assert "Price: 13,400 EUR / 1,000 TPS" in row["derivation"]
+    assert "Price: 13,400 EUR / 999.9 TPS" in row["derivation"]
 
 
 def test_without_any_price_there_is_no_question():

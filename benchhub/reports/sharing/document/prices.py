@@ -108,10 +108,8 @@ def _cell(cell: Cell, prices: Table) -> Node:
 
 def _notes(cell: Cell, prices: Table) -> list[str]:
     texts = [cell.spread_words]
-    if cell.verdict and cell.verdict.unsure:
-        texts.append(cell.verdict.unsure_words)
-    if cell.verdict and cell.verdict.probability_percent:
-        texts.append(f"the cheaper one with a probability of {cell.verdict.probability_percent}%")
+    if cell.verdict:
+        texts += [text for text in (cell.verdict.leader.words, cell.verdict.probability_text) if text]
     if cell.per_million is not None and cell.quote:
         use = f"{prices.terms.utilisation_percent:f}% use"
         texts.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")

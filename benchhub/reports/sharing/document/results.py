@@ -18,13 +18,13 @@ DEMONSTRATION = (
     "works, not which system is faster or cheaper."
 )
 MARKS = (
-    "Each open mark is one run. The line joins the medians; the bar is the spread of the repeats: their range, or from "
-    "three on a 95% interval of the mean."
+    "Each open mark is one run. The line joins the geometric means, of average latencies the medians; the bar is the "
+    "spread of the repeats: their range, or from three on a 95% interval of the geometric mean."
 )
 RATIOS = (
-    "From three repeats on each side the ratio is that of the geometric means, with its 95% interval, and whether it "
-    "tells the two apart is tested, corrected for the number of levels (Welch, Holm). With fewer, it is the ratio of "
-    "medians, and its range sets the worst repeat against the other's best, and the other way round."
+    "From three repeats on each side the ratio has a 95% interval, and whether it tells the two apart is tested, "
+    "corrected for the number of levels (Welch, Holm). With fewer it is not tested, and its range sets the worst "
+    "repeat against the other's best, and the other way round."
 )
 UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
@@ -79,11 +79,11 @@ def curves(comparison: Comparison) -> Node:
 def levels(comparison: Comparison) -> Node:
     """Write a row for each number of clients, with each curve's throughput and its ratio to the baseline."""
     entries, unit = comparison.entries, comparison.unit
-    caption = f"Median throughput in {unit} and its ratio to {comparison.baseline.label}. {RATIOS}"
+    caption = f"Throughput in {unit}, the geometric mean of the repeats, and its ratio to {comparison.baseline.label}."
     columns = [nodes.column("Clients", is_number=True)]
     columns += [nodes.column(f"{entry.label}, {unit}", is_number=True, series=entry.series) for entry in entries]
     rows = [_level(row, is_compared=len(entries) > 1) for row in comparison.levels]
-    lead = [nodes.paragraph(caption, "caption")] if len(entries) > 1 else []
+    lead = [nodes.paragraph(f"{caption} {RATIOS}", "caption")] if len(entries) > 1 else []
     table = nodes.table("by-clients", "Throughput by clients and curve", columns, rows, style="levels")
     return nodes.section("levels", "By number of clients", [*lead, table])
 
@@ -102,9 +102,11 @@ def _cell(cell: Cell | None, is_compared: bool) -> Node:
     notes.append(count(spread.n, "run") + (f", {spread_words(cell)}" if spread.n > 1 else ""))
     if cell.level.doubts:
         notes.append(count(len(cell.level.doubts), "doubt"))
-    tags = [*(["best"] if cell.is_best else []), *([cell.unsure] if cell.unsure else [])]
-    median = significant(spread.median, spread.digits)
-    return nodes.cell(median, exact=repr(spread.median), notes=notes, tags=tags, role="strong")
+    if cell.leader and cell.leader.candidates:
+        notes.append(cell.leader.words)
+    mean = significant(spread.mean, spread.digits)
+    tags = [tag.word for tag in cell.tags]
+    return nodes.cell(mean, exact=repr(spread.mean), notes=notes, tags=tags, role="strong")
 
 
 def spread_words(cell: Cell) -> str:
@@ -114,7 +116,7 @@ def spread_words(cell: Cell) -> str:
 
 def tables(comparison: Comparison) -> list[Node]:
     text = comparison_csv.levels(comparison)
-    units = dict.fromkeys(("median", "lowest", "highest"), comparison.unit)
+    units = dict.fromkeys(("geometric_mean", "lowest", "highest"), comparison.unit)
     units |= dict.fromkeys(("latency_average_ms", "latency_p95_ms", "latency_p99_ms"), "ms")
     return [from_csv("levels", "Throughput by clients and curve", text, units)]
 

@@ -269,15 +269,15 @@ def test_the_files_agree_with_the_page_to_the_last_digit(share, stranger):
     _, address = share()
     page = stranger.get(address).content.decode()
     rows = list(csv.DictReader(io.StringIO(stranger.get(f"{address}levels.csv").content.decode())))
-    medians = {(row["curve"], row["clients"]): row["median (TPS)"] for row in rows}
-    assert medians["PostgreSQL 18", "8"] == "1120.0"  # of 1,100 and 1,140
-    assert '<span class="strong" title="1120.0">1,120</span>' in page
+    means = {(row["curve"], row["clients"]): row["geometric_mean (TPS)"] for row in rows}
+    assert means["PostgreSQL 18", "8"] == "1119.82141433"  # of 1,100 and 1,140
+    assert '<span class="strong" title="1119.82141433">1,120</span>' in page
     prices = list(csv.DictReader(io.StringIO(stranger.get(f"{address}prices.csv").content.decode())))
     cell = next(row for row in prices if row["curve"] == "PostgreSQL 18" and row["licence"] == "Per core of Initech")
-    # (5,000 + 3 x 20 x 1,800) less 12.5% = 98,875; 98,875 / 1,120 = 88.2812...
+    # (5,000 + 3 x 20 x 1,800) less 12.5% = 98,875; 98,875 / 1,119.82 = 88.2954...
     assert Decimal(cell["total (as in the column currency)"]) == Decimal("98875")
     price = cell["price (the column currency per the column unit)"]
-    assert price == "88.28"
+    assert price == "88.30"
     assert f'>{price}</span><span class="unit">EUR per TPS</span>' in page
     data = stranger.get(f"{address}data.json")
     table = next(table for table in data.json()["tables"] if table["id"] == "prices")

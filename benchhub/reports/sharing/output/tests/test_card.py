@@ -35,8 +35,8 @@ def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other
     assert (picture.title, picture.axis, picture.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
     # 300 and 310 at 1 client; 980 and 1,020, and 1,100 and 1,140 at 8
     assert [(curve.name, curve.points) for curve in picture.curves] == [
-        ("PostgreSQL 16", ((1.0, 305.0), (8.0, 1000.0))),
-        ("PostgreSQL 18", ((1.0, 305.0), (8.0, 1120.0))),
+        ("PostgreSQL 16", ((1.0, 304.95901364), (8.0, 999.799979996))),
+        ("PostgreSQL 18", ((1.0, 304.95901364), (8.0, 1119.82141433))),
     ]
 
 
