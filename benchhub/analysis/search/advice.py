@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .belief import MOST_TRIALS, Belief, Trial, believe
 from .shapes import Floats
@@ -23,16 +22,12 @@ from .shapes import Floats
 LADDER = (0.9, 0.6, 0.3)
 # Before so many runs nothing is called known: fewer tell too little of the shape. So often the best level was run.
 FEWEST, CONFIRMED = 9, 2
-# While there are runs left, a search ends only where a third of the doubt remains with which it may end at all.
-EARLY = 1 / 3
 # Beliefs that lie no further apart are equal.
 EQUAL = 0.01
-# The last run repeats the best level where it is believed to be so with this; else it goes to what may be better.
-PROBABLE = 0.9
-# So many last runs go to levels that would be chosen.
-LAST = 3
-# So many repeats tell noise from a rough curve.
-REPEATS = 2
+# The last runs go to the level that seems to be the best.
+LAST = 2
+# So many repeats tell noise from a rough curve; before so many runs what seems to be noise may well be the shape.
+REPEATS, LEARNT = 2, 6
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
 NOISY, SURE = 0.015, 0.94
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
@@ -112,8 +107,7 @@ def advise(
     offered = [clients for clients in levels if clients not in refused]
     belief = believe(levels, trials) if trials else None
     advice = _standing(belief, levels, trials, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
-    doubt = (1 - goal.confidence) * (EARLY if advice.runs_left else 1)
-    is_sure = used >= FEWEST and (advice.probability or 0) >= 1 - doubt
+    is_sure = used >= FEWEST and (advice.probability or 0) >= goal.confidence
     if is_sure and UNKNOWN.isdisjoint(advice.doubts):
         return replace(advice, stopped="known")
     if not advice.runs_left:
@@ -124,13 +118,10 @@ def advise(
     if rung is not None or belief is None:
         return replace(advice, clients=rung, is_first=True)
     # Whether noise is high may change with every run: what is last is so by either budget.
-    left = goal.runs - used if used < goal.runs else advice.runs_left
-    is_settled = is_sure or (left == 1 and (advice.probability or 0) >= PROBABLE)
-    if advice.best in offered and _needs_repeat(advice, trials, goal, is_settled):
+    last = goal.runs - used if used < goal.runs else advice.runs_left
+    if advice.best in offered and _needs_repeat(advice, trials, is_sure or last == 1):
         return replace(advice, clients=advice.best, is_confirming=True)
-    # Only what was run can be chosen in the end.
-    eligible = [trial.clients for trial in trials] if left <= LAST else levels
-    return replace(advice, clients=_next(belief, levels, goal, offered, eligible))
+    return replace(advice, clients=_next(belief, levels, goal, offered, last <= LAST))
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
@@ -216,13 +207,12 @@ def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt, is_present in has_doubt.items() if is_present)
 
 
-def _needs_repeat(advice: Advice, trials: Sequence[Trial], goal: Goal, is_settled: bool) -> bool:
+def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool) -> bool:
     """Tell whether the best level is to be run once more: to confirm it, and to tell noise from a rough curve."""
     if "unconfirmed" in advice.doubts and is_settled:
         return True
     repeat_count = len(trials) - len({trial.clients for trial in trials})
-    is_noisy = advice.runs_left + len(trials) > goal.runs
-    return repeat_count < REPEATS and (is_noisy or (len(trials) >= FEWEST and "rough" in advice.doubts))
+    return len(trials) >= LEARNT and repeat_count < REPEATS and not {"noise", "rough"}.isdisjoint(advice.doubts)
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
@@ -231,23 +221,18 @@ def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
     return next((rung for rung in rungs(offered) if rung not in levels_run), None)
 
 
-def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int], eligible: Sequence[int]) -> int:
-    """Return the level that tells most; in the end one of the `eligible` levels, or the next one, will be chosen."""
-    # On a curve without order no run tells of any other level.
-    draws = np.argsort(belief.is_rough, kind="stable")[:LOOKED_AHEAD]
-    curves, noises = belief.curves[draws], belief.noises[draws]
-    gains = scores(curves, np.array(levels, float), goal)
+def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int], is_last: bool) -> int:
+    """Return the level that tells most; for the last run the one that is believed to be the best."""
+    gains = scores(belief.curves, np.array(levels, float), goal)
     places = [levels.index(clients) for clients in offered]
-    is_eligible = np.append(np.isin(levels, eligible), True)
-    return offered[int(np.argmax(_look_ahead(curves, noises, gains, places, is_eligible)))]
+    worth = gains.good.mean(axis=0)[places] if is_last else _look_ahead(belief, gains, places)
+    return offered[int(np.argmax(worth))]
 
 
-def _look_ahead(
-    all_curves: Floats, noises: Floats, gains: Scores, places: Sequence[int], is_eligible: NDArray[np.bool_]
-) -> Floats:
+def _look_ahead(belief: Belief, gains: Scores, places: Sequence[int]) -> Floats:
     """Return for each of the places what the best choice is worth after a run there, on average over its outcomes."""
-    gain = (1 - NEARNESS) * gains.good + NEARNESS * gains.near
-    curves = all_curves[:, places].T
+    gain = ((1 - NEARNESS) * gains.good + NEARNESS * gains.near)[:LOOKED_AHEAD]
+    curves, noises = belief.curves[:LOOKED_AHEAD, places].T, belief.noises[:LOOKED_AHEAD]
     truths = np.arange(OUTCOMES) * (LOOKED_AHEAD // OUTCOMES)
     outcomes = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
     width = np.hypot(noises, SMOOTHING)
@@ -255,6 +240,4 @@ def _look_ahead(
     weights[:, np.arange(OUTCOMES), truths] = 0  # a draw must not confirm itself
     weights += 1e-12
     weights /= weights.sum(axis=2, keepdims=True)
-    worth = weights @ gain
-    there = worth[np.arange(len(places)), :, places]
-    return np.asarray(np.maximum(worth[:, :, is_eligible].max(axis=2), there).mean(axis=1))
+    return np.asarray((weights @ gain).max(axis=2).mean(axis=1))

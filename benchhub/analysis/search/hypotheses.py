@@ -51,7 +51,7 @@ DIFFERENCES = (
 IS_ROUGH = np.array([kind.form == "ragged" or (kind.form, kind.axis) == ("rough", "clients") for kind in DIFFERENCES])
 # Of one run, as a share of the throughput, and the belief in each beforehand: most hosts scatter by a few percent.
 NOISES = np.array([0.003, 0.005, 0.008, 0.013, 0.02, 0.03, 0.045, 0.065, 0.1, 0.16, 0.25, 0.4, 0.6])
-NOISE_SHARES = np.array([0.1] * 8 + [0.03, 0.025, 0.02, 0.015, 0.01])
+NOISE_SHARES = np.array([0.1] * 8 + [0.06, 0.05, 0.04, 0.03, 0.02])
 
 
 class Extra(NamedTuple):
@@ -71,9 +71,9 @@ JUMP = Extra(share=0.12, alone=8, size=0.3, every=24)
 # A kink at a level, as where cores or threads are used up: its change of slope, in log-log.
 KINK = Extra(share=0.15, alone=40, size=0.8, every=120)
 # A host that becomes slower or faster, little by little or at once: how much before the last run it was otherwise.
-DRIFT = Extra(share=0.03, alone=1, size=0.15, every=48)
+DRIFT = Extra(share=0.05, alone=1, size=0.15, every=48)
 # A run that lies apart from all others, as where the host stalled: for each run.
-STALL = Extra(share=0.01, alone=1, size=0.7, every=48)
+STALL = Extra(share=0.02, alone=1, size=0.7, every=48)
 
 # What is less likely than the likeliest by this, in the logarithm, is never drawn: it saves a fifth of a step's time.
 NEGLIGIBLE = 25
