@@ -22,6 +22,9 @@ from .shapes import Floats
 LADDER = (0.9, 0.6, 0.3)
 # Before so many runs nothing is called known: fewer tell too little of the shape. So often the best level was run.
 FEWEST, CONFIRMED = 9, 2
+# Curves may have forms that nobody thought of: a search ends where no more than this share of the doubt that it may end
+# with remains.
+CAUTION = 0.4
 # Beliefs that lie no further apart are equal.
 EQUAL = 0.01
 # The last runs go to the level that seems to be the best.
@@ -50,8 +53,8 @@ class Goal:
     """The goal of a search: the level with the highest throughput; with `ceiling_ms`, among those whose average
     latency stays at or below it.
 
-    A level is good enough within `precision` (a share) of the best. The search ends when that is believed of one level
-    with `confidence`, or after `runs`; where the noise of a run turns out to be high, after `noisy_runs`.
+    A level is good enough within `precision` (a share) of the best. The search ends when that is known of one level with
+    `confidence`, or after `runs`; where the noise of a run turns out to be high, after `noisy_runs`.
     """
 
     runs: int
@@ -107,7 +110,7 @@ def advise(
     offered = [clients for clients in levels if clients not in refused]
     belief = believe(levels, trials) if trials else None
     advice = _standing(belief, levels, trials, goal, used) if belief else Advice(None, "", max(0, goal.runs - used))
-    is_sure = used >= FEWEST and (advice.probability or 0) >= goal.confidence
+    is_sure = used >= FEWEST and (advice.probability or 0) >= 1 - CAUTION * (1 - goal.confidence)
     if is_sure and UNKNOWN.isdisjoint(advice.doubts):
         return replace(advice, stopped="known")
     if not advice.runs_left:
