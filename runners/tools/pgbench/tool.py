@@ -239,7 +239,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *consistency.doubts(spec, outputs, reduction, measures),
             *consistency.progress_doubts(reports.series, measures),
         ),
-        remarks=tuple(remarks + _percentile_remarks(reduction, histograms)),
+        remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )
 
 
