@@ -34,7 +34,7 @@ def winners(first, second):
     a, b = curve_of("a", first), curve_of("b", second)
     level_ratio = ratio.by_level(a, b)[CLIENTS]
     prices = price_of("a", a), price_of("b", b)
-    named = {
+    is_won_by_first = {
         "table and chart": a.levels[0].throughput.mean > b.levels[0].throughput.mean,
         "peak": a.peak.level.throughput.mean > b.peak.level.throughput.mean,
         "ratio": level_ratio.value > 1,
@@ -42,13 +42,15 @@ def winners(first, second):
         "ratio of prices": certainty.ratio(*prices).value < 1,
     }
     if (chance := certainty.ratio(*prices).probability_cheaper) is not None:
-        named["probability"] = chance > 0.5
+        is_won_by_first["probability"] = chance > 0.5
     if (tops := [peak.selected(peak.of_curve(side)) for side in (a, b)]) and all(tops):
-        named["peaks"] = peak.ratio(*tops).value > 1
+        is_won_by_first["peaks"] = peak.ratio(*tops).value > 1
     if level_ratio.verdict in ("more", "less"):
-        named["verdict"] = level_ratio.verdict == "more"
-        named["sentence"] = "a gives" in ratio.claim(level_ratio, "a", "b", "").statement and level_ratio.value > 1
-    return {name: "a" if is_first else "b" for name, is_first in named.items()}
+        is_won_by_first["verdict"] = level_ratio.verdict == "more"
+        is_won_by_first["sentence"] = (
+            "a gives" in ratio.claim(level_ratio, "a", "b", "").statement and level_ratio.value > 1
+        )
+    return {name: "a" if is_first else "b" for name, is_first in is_won_by_first.items()}
 
 
 def test_where_the_median_names_the_other_one_all_numbers_name_the_same():
