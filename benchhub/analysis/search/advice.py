@@ -53,8 +53,8 @@ class Goal:
     """The goal of a search: the level with the highest throughput; with `ceiling_ms`, among those whose average
     latency stays at or below it.
 
-    A level is good enough within `precision` (a share) of the best. The search ends when that is known of one level with
-    `confidence`, or after `runs`; where the noise of a run turns out to be high, after `noisy_runs`.
+    A level is good enough within `precision` (a share) of the best. The search ends when that is known of one level
+    with `confidence`, or after `runs`; where the noise of a run turns out to be high, after `noisy_runs`.
     """
 
     runs: int
