@@ -97,7 +97,10 @@ def test_a_password_is_checked_by_the_form_and_never_shown(runner, snapshot):
 
 def test_published_reports_are_listed_and_frozen(runner, viewer):
     first = viewer.send("get", "published-reports/").json()[0]
-    assert viewer.send("get", f"published-reports/{first['id']}/").json() == first
+    whole = viewer.send("get", f"published-reports/{first['id']}/").json()
+    checks = whole.pop("checks")
+    assert whole == first
+    assert checks and all(check["published_low"] and check["computed_high"] for check in checks)
     assert viewer.send("get", "published-reports/nothing/").status_code == 404
     published = runner.send("post", f"published-reports/{first['id']}/publish/")
     assert (published.status_code, published.json()["published"]) == (201, first["id"]), published.content
