@@ -162,10 +162,7 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
 
 
 def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
-    """Return the spec with the share of transactions to log, by what the system has shown with this workload.
-
-    Where it has shown nothing near, a pilot tells, unless the load generator's high guess is slow enough to log all.
-    """
+    """Return the spec with the share of transactions to log, by the rate seen before, else as a pilot will tell."""
     tool = tools.get(spec.tool)
     if not tool.samples_log:
         return spec
