@@ -98,14 +98,25 @@ class Client:
     def experiment(self, experiment):
         return self.call("GET", f"experiments/{int(experiment)}/")
 
+    def status(self, experiment):
+        """Return an experiment as it stands; of a part of a design with the counts of all parts together."""
+        status = self.experiment(experiment)
+        if status["design"] is None:
+            return status
+        design = self.call("GET", f"designs/{status['design']}/")
+        parts = [status if part == status["id"] else self.experiment(part) for part in design["experiments"]]
+        counts = ("run_count", "ended_count", "bad_count", "cancelled_count")
+        sums = {name: sum(part[name] for part in parts) for name in counts}
+        return {**status, **sums, "is_over": all(part["is_over"] for part in parts)}
+
     def wait(self, experiment, every_s=10, limit_s=None, report=None):
-        """Wait until all runs have ended; return the experiment, or raise TimeoutError.
+        """Wait until all runs have ended, of a design those of all its parts; return the status or raise TimeoutError.
 
         `report` is called with the experiment at each look.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
-            status = self.experiment(experiment)
+            status = self.status(experiment)
             if report:
                 report(status)
             if status["is_over"]:

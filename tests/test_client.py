@@ -20,7 +20,8 @@ from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.bench.deliveries import EXAMPLE
-from benchhub.bench.models import Experiment, Run
+from benchhub.bench import testing
+from benchhub.bench.models import Design, Experiment, Run
 from benchhub.catalog.models import Configuration, Hardware, Workload
 
 CLIENT = Path(__file__).resolve().parent.parent / "clients" / "benchhub.py"
@@ -57,6 +58,20 @@ def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_p
     assert (waited.returncode, waited.stderr) == (0, "2 of 2 runs have ended.\n")
     rows = list(csv.DictReader(io.StringIO(call(live_server.url, token, "curve", str(experiment.pk)).stdout)))
     assert [(row["clients"], row["n"], float(row["median"])) for row in rows] == [("8", "2", 20004.0)]
+
+
+def test_a_part_of_a_design_is_waited_for_until_all_parts_have_ended(live_server, token):
+    system = testing.make_system("18", testing.make_host(), Hardware.objects.get())
+    design = Design.objects.create(name="Two scales")
+    parts = [testing.make_experiment([system], name=name, design=design) for name in ("1", "2")]
+    runs = [testing.make_run(part, system, 1, 1) for part in parts]
+    testing.succeeded(runs[0], 900.0)
+    wait = functools.partial(call, live_server.url, token, "wait", str(parts[0].pk), "--every", "0.1")
+    waited = wait("--limit", "0.2")
+    assert waited.returncode == 1
+    assert "1 of 2 runs have ended." in waited.stderr and "has not ended after 0.2 s" in waited.stderr
+    testing.ended(runs[1], "failed")
+    assert (wait().returncode, wait().stderr) == (1, "2 of 2 runs have ended.\n")
 
 
 def test_when_it_was_measured_and_with_how_many_clients_may_be_said_beside_the_file(live_server, token, tmp_path):

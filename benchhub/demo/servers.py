@@ -95,6 +95,7 @@ class Demo:
             "SECRET_KEY": self.secrets.secret_key,
             "FIELD_KEYS": self.secrets.field_keys,
             "ALLOWED_HOSTS": "127.0.0.1,localhost",
+            "PUBLIC_URL": os.environ.get("PUBLIC_URL") or self.url,
             "STATIC_ROOT": str(self.var / "static"),
             "DEBUG": "0",
             "DEMO_PASSWORD": self.secrets.demo_password,

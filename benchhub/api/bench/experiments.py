@@ -300,7 +300,11 @@ class Experiments(ReadView):
         return row
 
     def _shown(self, experiment: models.Experiment) -> Response:
-        return self.accepted_answer(self.get_queryset().get(pk=experiment.pk))
+        """Answer with the experiment; where it is the first part of a design, Location names the design."""
+        answer = self.accepted_answer(self.get_queryset().get(pk=experiment.pk))
+        if experiment.design_id:
+            answer.headers["Location"] = self.link("design-detail", experiment.design_id)
+        return answer
 
     def _counted(self, row: models.Experiment, count: int) -> Response:
         transaction.on_commit(wake)

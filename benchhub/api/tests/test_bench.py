@@ -143,6 +143,7 @@ def test_a_plan_starts_from_a_published_method_and_its_design_is_cancelled(runne
     assert not Experiment.objects.filter(name=values["name"]).exists()
     queued = runner.send("post", "experiments/", {**values, "systems": plan["systems"]})
     assert queued.status_code == 202, queued.content
+    assert queued["Location"] == f"http://testserver/api/v1/designs/{queued.json()['design']}/"
     design = runner.send("get", f"designs/{queued.json()['design']}/").json()
     assert (design["preset"], len(design["experiments"])) == ("report-b", 2)
     runs = Run.objects.filter(experiment__in=design["experiments"])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Count, Exists, F, OuterRef, Q, Sum
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q, Sum
+from django.db.models.functions import Coalesce, Exp, Ln, Now
 
 from benchhub.catalog.models import Host, PgBuild, Workload
 from runners import tools
@@ -141,6 +142,23 @@ QUEUE_ORDER = (
 )
 
 
+class Level(NamedTuple):
+    """A level of a curve: its number of clients, and the throughput of its repeats as one number."""
+
+    experiment: int
+    system: int
+    clients: int
+    unit: str
+    throughput: float
+    repeats: int
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Level:
+        """Return the level of a row; a run alone is its own mean, to the last digit."""
+        mean = row["low"] if row["low"] == row["high"] else row["mean"]
+        return cls(row["experiment"], row["system"], row["clients"], row["result__unit"], mean, row["repeats"])
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
@@ -162,6 +180,15 @@ class RunQuerySet(models.QuerySet["Run"]):
     def measured(self) -> Self:
         """Return the counted runs of a curve against clients. Runs of an open loop never share that axis."""
         return self.counted().filter(rate_tps=0)
+
+    def levels(self) -> list[Level]:
+        """Return the levels of the curves that these runs are part of, each with the geometric mean of its repeats."""
+        throughput = "result__throughput"
+        rows = self.measured().order_by().values("experiment", "system", "clients", "result__unit")
+        rows = rows.annotate(
+            repeats=Count("pk"), low=Min(throughput), high=Max(throughput), mean=Exp(Avg(Ln(throughput)))
+        )
+        return [Level.of_row(row) for row in rows]
 
     def next_first(self) -> Self:
         """Sort the runs as the queue does: by priority, then age, then the order of the plan."""

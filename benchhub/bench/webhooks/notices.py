@@ -11,12 +11,15 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils import timezone
 
-from benchhub.bench.models import Experiment, Notice, Run, Webhook
+from benchhub.bench.models import Experiment, Notice, Result, Run, Webhook
+from benchhub.bench.models.experiments import Level
 from benchhub.bench.models.states import FINAL
 
 from . import post
@@ -63,14 +66,39 @@ def _run_payload(run: Run) -> dict[str, Any]:
         "at": timezone.now().isoformat(),
         "run": {
             "id": run.pk,
-            "address": f"/api/v1/runs/{run.pk}/",
+            **_addresses("run", run.pk),
             "state": run.state,
             "reason": run.reason,
             "clients": run.clients,
             "repeat": run.repeat,
+            "result": _result(run),
         },
-        "experiment": {"id": run.experiment_id, "address": f"/api/v1/experiments/{run.experiment_id}/"},
+        "experiment": {"id": run.experiment_id, **_addresses("experiment", run.experiment_id)},
     }
+
+
+def _addresses(name: str, pk: int) -> dict[str, str]:
+    """Return the addresses of a row in the API and as a page, whole where PUBLIC_URL says where BenchHub is."""
+    api, page = reverse(f"api:{name}-detail", args=[pk]), reverse(name, args=[pk])
+    return {"address": settings.PUBLIC_URL + api, "page": settings.PUBLIC_URL + page}
+
+
+def _result(run: Run) -> dict[str, Any] | None:
+    """Return the figures of a run; None where it has none."""
+    result = Result.objects.filter(run=run).first()
+    if result is None:
+        return None
+    names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms")
+    return {**{name: getattr(result, name) for name in names}, "doubts": [doubt["text"] for doubt in result.doubts]}
+
+
+def _peaks(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the best level of each system: the geometric mean of its repeats, as the page of the experiment has it."""
+    peaks: dict[int, Level] = {}
+    for level in sorted(experiment.runs.levels(), key=lambda level: level.throughput):
+        peaks[level.system] = level
+    labels = dict(experiment.systems.values_list("pk", "label"))
+    return [{**level._asdict(), "system": labels[pk]} for pk, level in peaks.items()]
 
 
 def ripen() -> int:
@@ -96,8 +124,10 @@ def _experiment_payload(experiment: Experiment) -> dict[str, Any]:
         "at": timezone.now().isoformat(),
         "experiment": {
             "id": experiment.pk,
-            "address": f"/api/v1/experiments/{experiment.pk}/",
+            **_addresses("experiment", experiment.pk),
             "name": experiment.name,
+            "design": experiment.design_id,
+            "peaks": _peaks(experiment),
             "runs": {state: states.count(state) for state in map(str, FINAL)},
         },
     }

@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Exp, Ln
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
 from benchhub.reports.curves.verdicts import with_counts
@@ -68,20 +68,10 @@ def runs(keys: Sequence[Key]) -> list[Run]:
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
     """Return the highest geometric mean of a level by key, as (clients, throughput, unit)."""
-    throughput = "result__throughput"
-    levels = (
-        Run.objects.measured()
-        .filter(_any(keys))
-        .values_list("experiment_id", "system_id", "clients", "result__unit")
-        .annotate(lowest=Min(throughput), highest=Max(throughput), mean=Exp(Avg(Ln(throughput))))
-        .order_by("-clients")
-    )
+    levels = Run.objects.filter(_any(keys)).levels()
     peaks: dict[Key, Peak] = {}
-    for experiment, system, clients, unit, lowest, highest, mean in levels:
-        # A run alone is its own mean, to the last digit.
-        value = lowest if lowest == highest else mean
-        if (experiment, system) not in peaks or value >= peaks[experiment, system][1]:
-            peaks[experiment, system] = (clients, value, unit)
+    for level in sorted(levels, key=lambda level: (level.throughput, -level.clients)):
+        peaks[level.experiment, level.system] = (level.clients, level.throughput, level.unit)
     return peaks
 
 

@@ -81,6 +81,35 @@ def test_a_run_that_ends_is_told_at_once_and_its_experiment_when_no_run_is_left(
     assert set(Notice.objects.values_list("state", flat=True)) == {"sent"}
 
 
+def test_a_notice_has_the_figures_and_whole_addresses(webhook, experiment, settings):
+    settings.PUBLIC_URL = "https://bench.example.org"
+    for run, throughput in zip(experiment.runs.order_by("repeat"), (900.0, 1600.0), strict=True):
+        testing.succeeded(run, throughput)
+        notices.note_end(run)
+    notices.ripen()
+    outside = Outside()
+    send(outside)
+    told = {payload["event"]: payload for _, payload, _, _ in outside.requests}
+    run_payload, experiment_payload = told["run.ended"]["run"], told["experiment.ended"]["experiment"]
+    assert run_payload["result"]["throughput"] in (900.0, 1600.0)
+    assert run_payload["page"] == f"https://bench.example.org/runs/{run_payload['id']}/"
+    assert run_payload["address"] == f"https://bench.example.org/api/v1/runs/{run_payload['id']}/"
+    assert experiment_payload["page"] == f"https://bench.example.org/experiments/{experiment.pk}/"
+    [peak] = experiment_payload["peaks"]
+    assert (peak["system"], peak["clients"], peak["repeats"], peak["unit"]) == ("PostgreSQL 18", 1, 2, "TPS")
+    assert peak["throughput"] == pytest.approx(1200.0)  # the root of 900 x 1,600
+
+
+def test_a_run_without_a_result_has_no_figures_and_no_peak(webhook, experiment):
+    end(experiment, 1, 2)
+    notices.ripen()
+    outside = Outside()
+    send(outside)
+    told = {payload["event"]: payload for _, payload, _, _ in outside.requests}
+    assert told["run.ended"]["run"]["result"] is None
+    assert told["experiment.ended"]["experiment"]["peaks"] == []
+
+
 def test_between_two_steps_of_a_plan_that_grows_nobody_is_told_that_it_has_ended(webhook, experiment):
     Experiment.objects.update(grows="peak", most_runs=12)
     end(experiment, 1, 2)
