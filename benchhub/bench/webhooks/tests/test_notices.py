@@ -89,8 +89,8 @@ def test_a_notice_has_the_figures_and_whole_addresses(webhook, experiment, setti
     notices.ripen()
     outside = Outside()
     send(outside)
-    told = {payload["event"]: payload for _, payload, _, _ in outside.requests}
-    run_payload, experiment_payload = told["run.ended"]["run"], told["experiment.ended"]["experiment"]
+    payloads = {payload["event"]: payload for _, payload, _, _ in outside.requests}
+    run_payload, experiment_payload = payloads["run.ended"]["run"], payloads["experiment.ended"]["experiment"]
     assert run_payload["result"]["throughput"] in (900.0, 1600.0)
     assert run_payload["page"] == f"https://bench.example.org/runs/{run_payload['id']}/"
     assert run_payload["address"] == f"https://bench.example.org/api/v1/runs/{run_payload['id']}/"
@@ -105,9 +105,9 @@ def test_a_run_without_a_result_has_no_figures_and_no_peak(webhook, experiment):
     notices.ripen()
     outside = Outside()
     send(outside)
-    told = {payload["event"]: payload for _, payload, _, _ in outside.requests}
-    assert told["run.ended"]["run"]["result"] is None
-    assert told["experiment.ended"]["experiment"]["peaks"] == []
+    payloads = {payload["event"]: payload for _, payload, _, _ in outside.requests}
+    assert payloads["run.ended"]["run"]["result"] is None
+    assert payloads["experiment.ended"]["experiment"]["peaks"] == []
 
 
 def test_between_two_steps_of_a_plan_that_grows_nobody_is_told_that_it_has_ended(webhook, experiment):
@@ -150,7 +150,9 @@ def test_what_is_not_taken_is_sent_again_later_and_later_and_then_given_up(webho
         assert notice.attempts == attempt
     assert (notice.state, notice.next_at, notice.error) == ("given up", None, "It answered 500.")
     assert send(outside) == 0
-    assert len({payload["id"] for _, payload, _, _ in outside.requests}) == 1  # so that a repeated delivery can be told
+    assert (
+        len({payload["id"] for _, payload, _, _ in outside.requests}) == 1
+    )  # so that a repeated delivery can be payloads
 
 
 def test_nothing_is_sent_before_its_time_or_while_another_worker_sends_it(webhook, experiment):
