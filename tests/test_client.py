@@ -27,6 +27,12 @@ from benchhub.catalog.models import Configuration, Hardware, Workload
 CLIENT = Path(__file__).resolve().parent.parent / "clients" / "benchhub.py"
 
 
+@pytest.fixture(autouse=True)
+def working_directory(tmp_path, monkeypatch):
+    """What the client could not deliver it keeps in the folder in which it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def token(transactional_db):
     Hardware.objects.create(name="CI machine", sockets=1, cores_per_socket=8)
