@@ -32,6 +32,9 @@ SYSTEMS = ("one", "other")
 AIM_PERCENT = (93.0, 97.0)
 HELD_PERCENT = 90.0
 RUN_S = 60.0
+STALL_SHARE = 0.08
+# The mean logarithm of a speed that is uniform between 0.3 and 0.7.
+STALL_LOG = (0.7 * math.log(0.7) - 0.3 * math.log(0.3)) / 0.4 - 1
 
 Place = tuple[str, int, int]
 Noise = Callable[[random.Random, Sequence[Place]], Iterator[float]]
@@ -58,6 +61,21 @@ def hanging_together(source: random.Random, order: Sequence[Place]) -> Iterator[
     for _ in order:
         state = 0.7 * state + source.gauss(0, NOISE * math.sqrt(1 - 0.7**2))
         yield state
+
+
+def resembling(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
+    """Yield errors of which each run keeps 0.9 from the one before."""
+    state = source.gauss(0, NOISE)
+    for _ in order:
+        state = 0.9 * state + source.gauss(0, NOISE * math.sqrt(1 - 0.9**2))
+        yield state
+
+
+def stalling(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
+    """Yield errors in which 8% of the runs reach only 30 to 70% of their throughput."""
+    for _ in order:
+        speed = source.uniform(0.3, 0.7) if source.random() < STALL_SHARE else 1
+        yield speed * (1 + source.gauss(0, NOISE)) - 1
 
 
 def with_outliers(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
@@ -100,7 +118,12 @@ SCENARIOS: tuple[tuple[str, Noise, Callable[[random.Random], list[Place]]], ...]
     ("drift of 5%, as listed", drifting, as_listed),
     ("correlated 0.7, by blocks", hanging_together, by_blocks),
     ("correlated 0.7, as listed", hanging_together, as_listed),
+    ("correlated 0.9, by blocks", resembling, by_blocks),
+    ("correlated 0.9, as listed", resembling, as_listed),
+    ("stalls, 8% of runs", stalling, by_blocks),
 )
+# What a noise adds on average to every run's truth, on the scale of geometric means.
+OFFSETS: dict[Noise, float] = {drifting: -0.025, stalling: math.expm1(STALL_SHARE * STALL_LOG)}
 
 
 @dataclass
@@ -125,9 +148,12 @@ class Tally:
 
 def experiment(source: random.Random, noise: Noise, order: list[Place], gain: float = 1.0) -> dict[str, Curve]:
     points: dict[str, list[RunPoint]] = {system: [] for system in SYSTEMS}
-    for (system, clients, _), error in zip(order, noise(source, order), strict=True):
-        truth = true_throughput(clients) * (gain if system == "one" else 1)
-        points[system].append(RunPoint(0, clients, truth * (1 + error), "TPS", "p", system))
+    # Without starts nothing is withheld for its order, so that the table shows what such intervals would hold.
+    has_starts = is_shown(order)
+    for position, ((system, clients, _), error) in enumerate(zip(order, noise(source, order), strict=True)):
+        throughput = true_throughput(clients) * (gain if system == "one" else 1) * (1 + error)
+        start = Start(RUN_S * position, RUN_S, clients, throughput) if has_starts else None
+        points[system].append(RunPoint(0, clients, throughput, "TPS", "p", system, start=start))
     return {system: curve.build(runs) for system, runs in points.items()}
 
 
@@ -184,7 +210,7 @@ def simulate(
     noise: Noise, ordered: Callable[[random.Random], list[Place]], experiment_count: int, gain: float
 ) -> Tally:
     source, tally = random.Random(SEED), Tally()
-    offset = -0.025 if noise is drifting else 0.0
+    offset = OFFSETS.get(noise, 0.0)
     for _ in range(experiment_count):
         order = ordered(source)
         count(tally, experiment(source, noise, order, gain), gain, offset)
