@@ -21,6 +21,7 @@ RESEMBLES = (
     "each run resembles the one before it, so that repeats may share a state of the host that passes, and an interval "
     "that takes them for independent is too narrow"
 )
+MISSING = "rare runs like it may be missing where none was seen"
 # The normal quantile that independent runs exceed in 5% of curves. Residuals of a level add up to 0, which makes
 # neighbours a little less alike than chance: the limit is on the safe side.
 CHANCE_QUANTILE = 1.645
@@ -81,10 +82,10 @@ def stalls_text(levels: Sequence[Sequence[float]]) -> str:
         return ""
     runs = sum(len(values) for values in levels if len(values) >= FEWEST_FOR_INTERVAL)
     if len(shares) == 1:
-        return f"1 of {count(runs, 'run')} is {shares[0]:.0%} below its repeats: a stall, and others may be missing"
+        return f"1 of {count(runs, 'run')} is {shares[0]:.0%} below its repeats: a stall, and {MISSING}"
     return (
         f"{len(shares)} of {count(runs, 'run')} are {shares[-1]:.0%} to {shares[0]:.0%} below their repeats: stalls, "
-        "and others may be missing"
+        f"and {MISSING}"
     )
 
 
