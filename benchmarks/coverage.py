@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from benchhub.analysis.curves import curve, peak, ratio
 from benchhub.analysis.curves.curve import Curve, RunPoint
-from benchhub.analysis.statistics import drift, estimate
+from benchhub.analysis.statistics import drift, estimate, resemblance
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.statistics.spread import summarise
@@ -32,6 +32,9 @@ SYSTEMS = ("one", "other")
 AIM_PERCENT = (93.0, 97.0)
 HELD_PERCENT = 90.0
 RUN_S = 60.0
+STALL_SHARE = 0.08
+# The mean logarithm of a speed that is uniform between 0.3 and 0.7.
+STALL_LOG = (0.7 * math.log(0.7) - 0.3 * math.log(0.3)) / 0.4 - 1
 
 Place = tuple[str, int, int]
 Noise = Callable[[random.Random, Sequence[Place]], Iterator[float]]
@@ -58,6 +61,21 @@ def hanging_together(source: random.Random, order: Sequence[Place]) -> Iterator[
     for _ in order:
         state = 0.7 * state + source.gauss(0, NOISE * math.sqrt(1 - 0.7**2))
         yield state
+
+
+def resembling(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
+    """Yield errors of which each run keeps 0.9 from the one before."""
+    state = source.gauss(0, NOISE)
+    for _ in order:
+        state = 0.9 * state + source.gauss(0, NOISE * math.sqrt(1 - 0.9**2))
+        yield state
+
+
+def stalling(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
+    """Yield errors in which 8% of the runs reach only 30 to 70% of their throughput."""
+    for _ in order:
+        speed = source.uniform(0.3, 0.7) if source.random() < STALL_SHARE else 1
+        yield speed * (1 + source.gauss(0, NOISE)) - 1
 
 
 def with_outliers(source: random.Random, order: Sequence[Place]) -> Iterator[float]:
@@ -100,7 +118,15 @@ SCENARIOS: tuple[tuple[str, Noise, Callable[[random.Random], list[Place]]], ...]
     ("drift of 5%, as listed", drifting, as_listed),
     ("correlated 0.7, by blocks", hanging_together, by_blocks),
     ("correlated 0.7, as listed", hanging_together, as_listed),
+    ("correlated 0.9, by blocks", resembling, by_blocks),
+    ("correlated 0.9, as listed", resembling, as_listed),
+    ("stalls, 8% of runs", stalling, by_blocks),
 )
+# Designs of fewer runs tell less.
+DESIGNS = (((1, 2, 4, 8, 16, 32, 64, 128), 5), ((1, 2, 4, 8, 16, 32, 64, 128), 3), ((1, 2, 4, 8), 3), ((8, 16, 32), 5))
+ALARMS = (("independent", independent), ("correlated 0.9", resembling), ("stalls", stalling))
+# What a noise adds on average to every run's truth, on the scale of geometric means.
+OFFSETS: dict[Noise, float] = {drifting: -0.025, stalling: math.expm1(STALL_SHARE * STALL_LOG)}
 
 
 @dataclass
@@ -118,6 +144,8 @@ class Tally:
     geometric_called: int = 0
     with_ratios: int = 0
     with_means: int = 0
+    resembling: int = 0
+    stalled: int = 0
     means_wrong: int = 0
     peaks_wrong: int = 0
     experiments: int = 0
@@ -125,9 +153,12 @@ class Tally:
 
 def experiment(source: random.Random, noise: Noise, order: list[Place], gain: float = 1.0) -> dict[str, Curve]:
     points: dict[str, list[RunPoint]] = {system: [] for system in SYSTEMS}
-    for (system, clients, _), error in zip(order, noise(source, order), strict=True):
-        truth = true_throughput(clients) * (gain if system == "one" else 1)
-        points[system].append(RunPoint(0, clients, truth * (1 + error), "TPS", "p", system))
+    # Without starts nothing is withheld for its order, so that the table shows what such intervals would hold.
+    has_starts = is_shown(order)
+    for position, ((system, clients, _), error) in enumerate(zip(order, noise(source, order), strict=True)):
+        throughput = true_throughput(clients) * (gain if system == "one" else 1) * (1 + error)
+        start = Start(RUN_S * position, RUN_S, clients, throughput) if has_starts else None
+        points[system].append(RunPoint(0, clients, throughput, "TPS", "p", system, start=start))
     return {system: curve.build(runs) for system, runs in points.items()}
 
 
@@ -145,6 +176,8 @@ def count(tally: Tally, curves: dict[str, Curve], gain: float, offset: float) ->
     first, second = curves["one"], curves["other"]
     tally.experiments += 1
     tally.with_means += not second.withheld
+    tally.resembling += resemblance.resembles(second.starts)
+    tally.stalled += bool(resemblance.stalls([level.values for level in second.levels]))
     for level in second.levels:
         spread = summarise(level.values)
         holds = spread.low <= true_throughput(level.clients) * (1 + offset) <= spread.high
@@ -184,7 +217,7 @@ def simulate(
     noise: Noise, ordered: Callable[[random.Random], list[Place]], experiment_count: int, gain: float
 ) -> Tally:
     source, tally = random.Random(SEED), Tally()
-    offset = -0.025 if noise is drifting else 0.0
+    offset = OFFSETS.get(noise, 0.0)
     for _ in range(experiment_count):
         order = ordered(source)
         count(tally, experiment(source, noise, order, gain), gain, offset)
@@ -192,7 +225,7 @@ def simulate(
     return tally
 
 
-def percent(part: int, total: int) -> float:
+def percent(part: float, total: float) -> float:
     return 100 * part / total
 
 
@@ -210,16 +243,23 @@ def show(name: str, tally: Tally) -> list[float]:
     ]
     with_ratios = percent(tally.with_ratios, tally.experiments)
     with_means = percent(tally.with_means, tally.experiments) if with_ratios else 0.0
+    right = right_of_own(tally) if with_means else [math.nan, math.nan]
     is_low = "" if min(held) >= HELD_PERCENT else "  FAILS" if is_failing(tally) else "  fails, so it is withheld"
     print(
-        f"{name:28}" + "".join(f"{value:9.1f}" for value in (*held, *called, with_ratios, with_means)) + is_low,
+        f"{name:28}" + "".join(f"{value:9.1f}" for value in (*held, *called, with_ratios, with_means, *right)) + is_low,
         flush=True,
     )
     return held
 
 
+def right_of_own(tally: Tally) -> list[float]:
+    """Return how many of the means and peaks whose intervals a page shows are right, in per cent."""
+    means_shown = tally.levels * tally.with_means / tally.experiments
+    return [100 - percent(tally.means_wrong, means_shown), 100 - percent(tally.peaks_wrong, tally.with_means)]
+
+
 def is_failing(tally: Tally) -> bool:
-    """Tell whether more intervals are shown and wrong than may be."""
+    """Tell whether more experiments show a wrong interval than may."""
     if not tally.with_ratios:
         return False
     wrong = [percent(tally.means_wrong, tally.levels), percent(tally.peaks_wrong, tally.experiments)]
@@ -254,6 +294,7 @@ def main() -> int:
     )
     print("Per cent of intervals that held the truth, then of experiments in which equals were called different:")
     heads = ("mean", "ratio", "all lvls", "peak", "peaks", "any lvl", "all lvls", "peaks", "shown", "own")
+    heads += ("own mean", "own peak")
     print(f"{'':28}" + "".join(f"{head:>9}" for head in heads))
     is_sound = True
     for name, noise, order in cases:
@@ -262,7 +303,9 @@ def main() -> int:
         is_sound &= not is_failing(tally)
         is_sound &= name != "independent" or all(AIM_PERCENT[0] <= value <= AIM_PERCENT[1] for value in held[:3])
     print(f"Fails: below {HELD_PERCENT:.0f}% somewhere. Shown: experiments of which a page shows intervals of ratios;")
-    print("own: those of which it shows intervals of means and peaks as well.")
+    print("own: those of which it shows intervals of means and peaks as well; own mean, own peak: right ones of these.")
+    if is_wanted("alarms", options.only):
+        alarms(experiment_count)
     if is_wanted("power", options.only):
         power(experiment_count)
         estimate_bias, mean_bias = bias(experiment_count)
@@ -273,6 +316,21 @@ def main() -> int:
 
 def is_wanted(name: str, words: Sequence[str] | None) -> bool:
     return not words or any(word in name for word in words)
+
+
+def alarms(experiment_count: int) -> None:
+    """Print how often a curve is withheld, by design: honest noise should not be, and few runs cannot tell more."""
+    global LEVELS, REPEATS
+    usual = LEVELS, REPEATS
+    print("Curves taken for resembling runs, for stalls, and wrong means of those shown, by design (no limit):")
+    for LEVELS, REPEATS in DESIGNS:
+        for name, noise in ALARMS:
+            tally = simulate(noise, by_blocks, experiment_count, 1.0)
+            shares = [percent(part, tally.experiments) for part in (tally.resembling, tally.stalled)]
+            wrong = 100 - right_of_own(tally)[0] if tally.with_means else math.nan
+            design = f"{len(LEVELS)} levels x {REPEATS} repeats, {name}"
+            print(f"  {design:44}" + "".join(f"{value:9.1f}" for value in (*shares, wrong)), flush=True)
+    LEVELS, REPEATS = usual
 
 
 def power(experiment_count: int) -> None:

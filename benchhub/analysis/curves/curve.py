@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from benchhub.analysis.protocol.digest import differing_fields, labels
-from benchhub.analysis.statistics import drift, outliers
+from benchhub.analysis.statistics import drift, outliers, resemblance
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.spread import Spread, summarise
 from benchhub.analysis.words import listing
@@ -200,12 +200,21 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     if len({run.system_digest for run in runs}) > 1:
         raise MixedSystemsError("Runs of different systems do not make one curve.")
     levels = _levels(runs)
-    is_in_a_row = drift.repeats_in_a_row([run.start for run in runs if run.start])
-    far_off_text = outliers.FAR_OFF if outliers.is_far_off([level.values for level in levels]) else ""
-    withheld = drift.IN_A_ROW if is_in_a_row else far_off_text
+    starts = [run.start for run in runs if run.start]
+    is_in_a_row = drift.repeats_in_a_row(starts)
+    withheld = drift.IN_A_ROW if is_in_a_row else _why_not_independent(levels, starts)
     if withheld:
         levels = tuple(replace(level, throughput=replace(level.throughput, interval=None)) for level in levels)
     return Curve(runs[0].unit, runs[0].protocol_digest, runs[0].system_digest, levels, withheld, is_in_a_row)
+
+
+def _why_not_independent(levels: Sequence[Level], starts: Sequence[Start]) -> str:
+    values = [level.values for level in levels]
+    if stalls_text := resemblance.stalls_text(values):
+        return stalls_text
+    if outliers.is_far_off(values):
+        return outliers.FAR_OFF
+    return resemblance.RESEMBLES if resemblance.resembles(starts) else ""
 
 
 def why_withheld(curve: Curve, other: Curve) -> str:

@@ -76,12 +76,12 @@ def _is_first(starts: Sequence[Start], others: Sequence[Start]) -> bool:
 def repeats_in_a_row(starts: Sequence[Start]) -> bool:
     """Tell whether the repeats of each level ran next to each other, with nothing of another level in between."""
     ordered = sorted(starts, key=lambda start: start.at_s)
-    if len({start.clients for start in ordered}) in (0, 1, len(ordered)) or not _ran_in_sequence(ordered):
+    if len({start.clients for start in ordered}) in (0, 1, len(ordered)) or not ran_in_sequence(ordered):
         return False
     return len(list(groupby(ordered, key=lambda start: start.clients))) == len({start.clients for start in ordered})
 
 
-def _ran_in_sequence(ordered: Sequence[Start]) -> bool:
+def ran_in_sequence(ordered: Sequence[Start]) -> bool:
     """Tell whether the runs followed each other. If they began closer together than they last, their order says
     nothing.
     """
