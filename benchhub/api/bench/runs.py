@@ -153,7 +153,7 @@ class Runs(ReadView):
     @action(detail=True, methods=["post"], url_path="set-aside")
     def set_aside(self, request: Request, pk: str) -> Response:
         """Set it aside: it stays in every table, but leaves every figure, mean and price until it is put back."""
-        row = self._permitted()
+        row = self._counting()
         sent = json_forms.checked(ASIDE, request.data)
         form = aside.AsideForm(json_forms.texts(sent))
         if not form.is_valid():
@@ -166,7 +166,7 @@ class Runs(ReadView):
     @action(detail=True, methods=["post"], url_path="put-back")
     def put_back(self, request: Request, pk: str) -> Response:
         """Let it count again; its history says that it was set aside."""
-        if not aside.put_back(self._permitted(), request.user):
+        if not aside.put_back(self._counting(), request.user):
             raise problems.Problem(409, "The run was not set aside.")
         return Response(self.get_serializer(self.get_object()).data)
 
@@ -239,4 +239,10 @@ class Runs(ReadView):
     def _permitted(self) -> models.Run:
         row: models.Run = self.get_object()
         permits.require_run(self.request.user, row)
+        return row
+
+    def _counting(self) -> models.Run:
+        """Return the run if the user may say whether it counts."""
+        row: models.Run = self.get_object()
+        permits.require_counting(self.request.user, row)
         return row

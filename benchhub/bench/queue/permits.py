@@ -24,6 +24,12 @@ def require_run(user: Any, run: Run) -> None:
         _require(user, System.objects.filter(runs=run).values_list("driver", "instance__host"))
 
 
+def require_counting(user: Any, run: Run) -> None:
+    """Raise PermissionDenied unless the user may say whether a run counts: who imported it, or who may run there."""
+    if run.delivery is None or run.delivery.by_id != user.pk:
+        require_run(user, run)
+
+
 def require_runner(user: Any) -> None:
     """Raise PermissionDenied unless the user is a runner, for actions that need no host yet."""
     _require(user, [])

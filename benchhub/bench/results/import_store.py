@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from benchhub.accounts.rights import Role, denied_hosts, is_at_least
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import (
     Attempt,
@@ -30,6 +31,7 @@ from benchhub.bench.models import (
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
+from benchhub.catalog.models import Host
 
 from . import ingest
 from .import_check import (
@@ -37,6 +39,7 @@ from .import_check import (
     Fault,
     ImportedRun,
     NamedRows,
+    Place,
     Places,
     Reading,
     RejectedError,
@@ -46,6 +49,7 @@ from .import_check import (
 )
 
 BATCH = 2000
+NEEDS_PERMIT = "results of it take a permit to run there. Ask an administrator, or name the host otherwise."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +90,42 @@ def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: 
     existing = Experiment.objects.select_for_update().filter(**fields).order_by("pk").first()
     if existing is None:
         return Experiment.objects.create(**fields, client_levels=sorted(levels), created_by=user)
+    _require_owner(existing, user, group)
     existing.client_levels = sorted(levels | set(existing.client_levels))
     existing.save(update_fields=["client_levels"])
     return existing
 
 
+def _require_owner(experiment: Experiment, user: Any, group: Sequence[Reading]) -> None:
+    """Raise RejectedError unless the experiment is the user's: a result of somebody else's would change its curve."""
+    if experiment.created_by_id == user.pk or is_at_least(user, Role.ADMINISTRATOR):
+        return
+    detail = (
+        f"{experiment.created_by or 'Somebody else'} has imported the results of '{experiment.name}' under these "
+        "conditions, and only they or an administrator add to them: choose another name."
+    )
+    raise RejectedError([Fault(reading.line.number, "/experiment", detail) for reading in group])
+
+
+def _require_permit(systems: Mapping[Place, System], user: Any, group: Sequence[Reading]) -> None:
+    """Raise RejectedError for results of hosts that BenchHub itself reaches, unless the user may run there."""
+    hosts = {place: {system.driver, system.instance.host} - {None} for place, system in systems.items()}
+    reached = {host.pk for pair in hosts.values() for host in pair if host and host.trust != Host.Trust.ELSEWHERE}
+    denied = denied_hosts(user, reached)
+    faults = [
+        Fault(reading.line.number, "/system/host", f"{host} is a host that BenchHub measures: {NEEDS_PERMIT}")
+        for reading in group
+        for host in hosts[reading.line.place]
+        if host and host.pk in denied
+    ]
+    if faults:
+        raise RejectedError(faults)
+
+
 def _runs(experiment: Experiment, group: Sequence[Reading], places: Places, delivery: Delivery) -> Iterator[Run]:
     """Yield the runs, unsaved, in the order of the lines."""
     systems = _systems(experiment, group, places)
+    _require_permit(systems, delivery.by, group)
     protocols = {key: Protocol.stored(plan.protocol_form(experiment, system)) for key, system in systems.items()}
     position = experiment.runs.aggregate(last=Max("position"))["last"] or 0
     repeats, now = _Repeats(experiment), timezone.now()  # one value: the rows then go by one short statement

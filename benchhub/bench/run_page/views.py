@@ -63,7 +63,7 @@ def run_latency(_request: HttpRequest, pk: int) -> HttpResponse:
 
 def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("system"), pk=pk)
-    permits.require_run(request.user, run)
+    permits.require_counting(request.user, run)
     form = AsideForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if not set_aside(run, request.user, form.cleaned_data["reason"]):
@@ -82,7 +82,7 @@ def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
-    permits.require_run(request.user, run)
+    permits.require_counting(request.user, run)
     if not put_back(run, request.user):
         messages.info(request, "Nothing was put back: the run was not set aside.")
     return redirect("run", pk)

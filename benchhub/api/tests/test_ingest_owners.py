@@ -1,0 +1,72 @@
+"""Whose results are whose: nobody changes a curve of somebody else's by what they import."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.api.bench.deliveries import EXAMPLE
+from benchhub.api.conftest import program
+from benchhub.bench.models import Delivery, Experiment, Run
+from benchhub.catalog.models import Configuration, Host, Workload
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner(hardware):
+    Configuration.objects.create(name="defaults", settings={"fsync": "on"})
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 10}
+    Workload.objects.create(name="select-only", tool="pgbench", parameters=parameters)
+    return make_user("ci", Role.RUNNER)
+
+
+def deliver(user, **changes):
+    sent = json.loads(json.dumps(EXAMPLE))
+    sent["system"]["hardware"] = "Box"
+    return program(user, "ingest", "read", "run").send("post", "deliveries/", {**sent, **changes})
+
+
+def test_nobody_adds_a_result_to_the_experiment_of_another(owner):
+    assert deliver(owner).status_code == 201
+    refused = deliver(make_user("rival", Role.RUNNER))
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert error["pointer"] == "/experiment"
+    assert error["detail"].startswith("ci has imported the results of 'nightly of main' under these conditions")
+    assert (Run.objects.count(), Delivery.objects.count()) == (1, 1)
+    assert deliver(make_user("rita", Role.RUNNER), experiment="of my own").status_code == 201
+
+
+def test_its_owner_and_administrators_add_to_it(owner):
+    for user in (owner, owner, make_user("ada", Role.ADMINISTRATOR)):
+        assert deliver(user).status_code == 201
+    assert Experiment.objects.get().runs.count() == 3
+
+
+def test_a_result_of_a_host_that_benchhub_reaches_takes_a_permit_for_it(owner):
+    name = EXAMPLE["system"]["host"]
+    host = Host.objects.create(name=name, address="192.0.2.1", username="bench")
+    refused = deliver(owner)
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert error["pointer"] == "/system/host" and "take a permit to run there" in error["detail"]
+    assert not Run.objects.exists() and not Experiment.objects.exists()
+    assert deliver(make_user("permitted", Role.RUNNER, host)).status_code == 201
+
+
+def test_who_imported_a_result_sets_it_aside_and_no_other_runner_does(owner, client):
+    deliver(owner)
+    run = Run.objects.get()
+    address, reason = reverse("run-set-aside", args=[run.pk]), {"reason": "The wrong build."}
+    client.force_login(make_user("rival", Role.RUNNER))
+    assert client.post(address, reason).status_code == 403
+    run.refresh_from_db()
+    assert run.set_aside_at is None
+    client.force_login(owner)
+    assert client.post(address, reason).status_code == 302
+    run.refresh_from_db()
+    assert run.set_aside_at is not None
+    assert program(owner, "run").send("post", f"runs/{run.pk}/put-back/").status_code == 200
