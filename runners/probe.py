@@ -200,8 +200,8 @@ def _build(texts: Mapping[str, str]) -> Facts:
         "configure": _words(texts.get("configure", "")),
         "compiler": texts.get("compiler"),
         "cflags": texts.get("cflags"),
-        "postgres_sha256": texts.get("postgres_sha256", "").partition(" ")[0],
-        "pgbench_sha256": texts.get("pgbench_sha256", "").partition(" ")[0],
+        "postgres_sha256": _sha256(texts.get("postgres_sha256", "")),
+        "pgbench_sha256": _sha256(texts.get("pgbench_sha256", "")),
     }
     missing = [name for name, value in facts.items() if not value]
     return {**{name: value for name, value in facts.items() if value}, "missing": missing}
@@ -239,8 +239,14 @@ def _choices(text: str) -> dict[str, str]:
 
 def _version(text: str) -> str:
     """Return the version in text like 'postgres (PostgreSQL) 16.14 (Debian ...)', else ''."""
-    match = re.search(r"\(PostgreSQL\) (\S+)", text)
+    match = re.search(r"\(PostgreSQL\) (\S{1,40})(?!\S)", text)
     return match[1] if match else ""
+
+
+def _sha256(text: str) -> str:
+    """Return the digest that sha256sum printed, else ''."""
+    match = re.match("[0-9a-f]{64}(?![0-9a-f])", text)
+    return match[0] if match else ""
 
 
 def _version_num(version: str) -> int | None:

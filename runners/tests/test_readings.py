@@ -124,6 +124,15 @@ def test_a_quotation_mark_that_is_never_closed_breaks_no_build():
     assert "version_num" not in _build({"bin_directory": "/b", "postgres_version": f"(PostgreSQL) {'9' * 5000}"})
 
 
+def test_a_version_and_a_digest_of_a_build_have_their_length():
+    texts = {"postgres_version": "postgres (PostgreSQL) 18.1", "postgres_sha256": f"{'0a' * 32}  /b/postgres"}
+    build = _build({"bin_directory": "/b", **texts})
+    assert (build["version"], build["postgres_sha256"]) == ("18.1", "0a" * 32)
+    long = {"postgres_version": f"(PostgreSQL) 18{'x' * 50}", "postgres_sha256": "0a" * 33, "pgbench_sha256": "x"}
+    build = _build({"bin_directory": "/b", **long})
+    assert not build.keys() & {"version", "version_num", "postgres_sha256", "pgbench_sha256"}
+
+
 @given(st.dictionaries(st.sampled_from(SECTIONS), st.lists(LINES, max_size=8).map("\n".join)))
 def test_no_text_raises_and_all_numbers_can_be_stored(sections):
     facts = parse_probe(sections)
