@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from benchhub.analysis.pricing.steps import step
 
-from .metric import Log
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import CountRules, Log
 
 
-def clamped_sockets(rules: LicenceRules, units_by_socket: Sequence[int], log: Log) -> int:
+def clamped_sockets(rules: CountRules, units_by_socket: Sequence[int], log: Log) -> int:
     """Return the units of all sockets, each raised to its minimum or cut to its maximum."""
     total = 0
     for per_socket, sockets in groupby(sorted(units_by_socket, reverse=True)):

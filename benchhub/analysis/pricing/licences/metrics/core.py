@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
 from .clamps import clamped_sockets, sum_words
-from .metric import OF_CORES, OF_SOCKETS, OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_CORES, OF_SOCKETS, OF_UNITS, CountRules, Log, Metric
 
 
-def _cores(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+def _cores(name: str, rules: CountRules, machine: Machine, log: Log) -> int:
     cores_by_socket = machine.socket_cores(rules.counts_disabled_cores)
     is_alike = len(set(cores_by_socket)) == 1
     product = "{sockets} x {cores}" if is_alike else "{sum}"

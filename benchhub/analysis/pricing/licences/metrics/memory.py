@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.money import PricingError, ceiling
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
-from .metric import OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_UNITS, CountRules, Log, Metric
 
 
-def _memory(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+def _memory(name: str, rules: CountRules, machine: Machine, log: Log) -> int:
     is_vm = machine.vm is not None and rules.counts_vm_memory
     memory_gb = machine.vm.memory_gb if is_vm and machine.vm else machine.memory_gb
     if memory_gb is None:

@@ -5,17 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from benchhub.analysis.pricing.money import Number
 from benchhub.analysis.pricing.steps import Step
 from benchhub.analysis.pricing.topology import Machine
 
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
-
 Log = list[Step]
-Counter = Callable[[str, "LicenceRules", Machine, Log], Number]
+
+
+class CountRules(Protocol):
+    """The rules of a licence model that a count reads; LicenceRules (rules.py) has them."""
+
+    @property
+    def cores_per_licence(self) -> int: ...
+
+    @property
+    def sockets_per_licence(self) -> int: ...
+
+    @property
+    def counts_disabled_cores(self) -> bool: ...
+
+    @property
+    def minimum_per_socket(self) -> int: ...
+
+    @property
+    def maximum_per_socket(self) -> int: ...
+
+    @property
+    def vcpus_per_licence_smt(self) -> int: ...
+
+    @property
+    def vcpus_per_licence_no_smt(self) -> int: ...
+
+    @property
+    def memory_block_gb(self) -> Decimal: ...
+
+    @property
+    def counts_vm_memory(self) -> bool: ...
+
+
+Counter = Callable[[str, CountRules, Machine, Log], Number]
 # Rules that mean something wherever there is a licence, and those wherever units are counted.
 OF_A_LICENCE = (
     "exempt_roles", "max_sockets", "max_cores", "max_vcpus", "max_memory_gb", "max_servers", "max_users", "payment",
@@ -29,12 +59,12 @@ OF_CORES = ("factors", "factor_rounded_per")
 OF_SOCKETS = ("counts_disabled_cores", "minimum_per_socket", "maximum_per_socket")
 
 
-def one_unit(rules: LicenceRules) -> int | Decimal:
+def one_unit(rules: CountRules) -> int | Decimal:
     del rules
     return 1
 
 
-def never(rules: LicenceRules) -> bool:
+def never(rules: CountRules) -> bool:
     del rules
     return False
 
@@ -54,5 +84,5 @@ class Metric:
     several: str = ""
     rules: tuple[str, ...]
     count: Counter | None = None
-    covered: Callable[[LicenceRules], int | Decimal] = one_unit
-    is_of_vm: Callable[[LicenceRules], bool] = never
+    covered: Callable[[CountRules], int | Decimal] = one_unit
+    is_of_vm: Callable[[CountRules], bool] = never

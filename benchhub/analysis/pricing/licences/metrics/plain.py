@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
-from .metric import OF_A_LICENCE, OF_CORES, OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_A_LICENCE, OF_CORES, OF_UNITS, CountRules, Log, Metric
 
 
-def _servers(name: str, _: LicenceRules, machine: Machine, log: Log) -> int:
+def _servers(name: str, _: CountRules, machine: Machine, log: Log) -> int:
     template = "Units: {licence} is counted per server; {machine} is {result}"
     log.append(step("count", template, 1, licence=name, machine=machine.name))
     return 1

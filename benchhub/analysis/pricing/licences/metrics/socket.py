@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
 from .clamps import clamped_sockets, sum_words
-from .metric import OF_CORES, OF_SOCKETS, OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_CORES, OF_SOCKETS, OF_UNITS, CountRules, Log, Metric
 
 
-def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+def _sockets(name: str, rules: CountRules, machine: Machine, log: Log) -> int:
     """Count licences for groups of sockets: one covers so many cores of each socket, another so many more."""
     group, sockets = rules.sockets_per_licence, machine.sockets
     groups = -(-sockets // group)
@@ -27,7 +22,7 @@ def _sockets(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
     return clamped_sockets(rules, _for_cores(rules, largest, log) if rules.cores_per_licence else [1] * groups, log)
 
 
-def _for_cores(rules: LicenceRules, cores_by_group: list[int], log: Log) -> list[int]:
+def _for_cores(rules: CountRules, cores_by_group: list[int], log: Log) -> list[int]:
     covered, groups = rules.cores_per_licence, len(cores_by_group)
     licences = [-(-cores // covered) for cores in cores_by_group]
     cores, per_socket = cores_by_group[0], licences[0]

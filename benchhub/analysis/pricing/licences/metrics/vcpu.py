@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
-from .metric import OF_CORES, OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_CORES, OF_UNITS, CountRules, Log, Metric
 
 
-def _vcpus(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+def _vcpus(name: str, rules: CountRules, machine: Machine, log: Log) -> int:
     vcpus_per_licence = rules.vcpus_per_licence_smt if machine.smt else rules.vcpus_per_licence_no_smt
     source = "vCPU of the virtual machine" if machine.vm else "hardware thread"
     smt = "on" if machine.smt else "off"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from benchhub.analysis.pricing.steps import step
 from benchhub.analysis.pricing.topology import Machine
 
-from .metric import OF_CORES, OF_UNITS, Log, Metric
-
-if TYPE_CHECKING:
-    from benchhub.analysis.pricing.licences.rules import LicenceRules
+from .metric import OF_CORES, OF_UNITS, CountRules, Log, Metric
 
 
-def _vm_cores(name: str, rules: LicenceRules, machine: Machine, log: Log) -> int:
+def _vm_cores(name: str, rules: CountRules, machine: Machine, log: Log) -> int:
     cores = machine.cores(rules.counts_disabled_cores)
     if machine.vm is None:
         template = "Units: {licence} is counted per physical core without a virtual machine; {machine} has {result}"
