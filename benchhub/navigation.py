@@ -9,8 +9,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
 from benchhub.accounts import policy
-from benchhub.accounts.host_rights import Hosts
-from benchhub.accounts.rights import Role, is_at_least
+from benchhub.accounts.rights import Hosts, Role, is_at_least
 
 ENTRIES = (
     ("Home", "home"),

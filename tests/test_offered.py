@@ -8,8 +8,7 @@ from django.contrib.auth import get_user_model
 from django.urls import Resolver404, resolve, reverse
 
 from benchhub.accounts import policy
-from benchhub.accounts.host_rights import Hosts
-from benchhub.accounts.rights import Role
+from benchhub.accounts.rights import Hosts, Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.plan import presets
