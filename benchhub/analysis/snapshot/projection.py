@@ -22,7 +22,7 @@ CLASSES: Mapping[str, str] = {
 HIDDEN = "hidden"
 # Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
 LONG_NAME = 8
-TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
+TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title", "categoryarray")
 BREAK_WITHIN, BREAK_BETWEEN = r"(?:<br>)?", r"(?:\s|<br>)+"
 LEFT_OUT = re.compile(r"<br>|[\s,'\"\\]")
 # As JSON, SQL and shell write them in the files of a bundle.
@@ -82,7 +82,37 @@ class _Projector:
 
     @property
     def blocks(self) -> Mapping[str, Callable[[Node], Node]]:
-        return {"paragraph": self.paragraph, "list": self.listing, "table": self.table, "figure": self.figure}
+        return {
+            "answer": self.answer,
+            "paragraph": self.paragraph,
+            "list": self.listing,
+            "table": self.table,
+            "figure": self.figure,
+        }
+
+    def answer(self, answer: Node) -> Node:
+        picture = answer["picture"]
+        return {
+            "kind": "answer",
+            "verdict": self.text(answer["verdict"]),
+            "sentences": [self.text(sentence) for sentence in answer["sentences"]],
+            "tiles": [self.tile(tile) for tile in answer["tiles"]],
+            "picture": {
+                **self.texts(picture, ("title", "caption")),
+                "bars": [self.bar(bar) for bar in picture["bars"]],
+            },
+            "confidence": self.texts(answer["confidence"], ("words", "level", "reason", "more")),
+        }
+
+    def tile(self, tile: Node) -> Node:
+        texts = self.texts(tile, ("title", "value", "unit"))
+        return {**texts, "notes": [self.text(note) for note in tile["notes"]]}
+
+    def bar(self, bar: Node) -> Node:
+        return {**_subset(bar, ("width_percent", "series", "pattern")), **self.texts(bar, ("label", "under", "value"))}
+
+    def texts(self, node: Node, keys: Iterable[str]) -> Node:
+        return {key: self.text(node[key]) for key in keys}
 
     def paragraph(self, paragraph: Node) -> Node:
         return {**_subset(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}

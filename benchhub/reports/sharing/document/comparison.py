@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.comparison import Comparison
 
-from . import bundles, findings, names, prices, results, systems
+from . import answer, bundles, findings, names, prices, results, systems
 
 
 class NothingToPublishError(Exception):
@@ -31,12 +30,13 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "release": release,
         "unit": comparison.unit,
         "sections": [
-            results.findings(comparison, remarks),
+            answer.section(comparison.answer),
             results.curves(comparison),
             results.levels(comparison),
+            *prices.sections(comparison),
+            results.findings(comparison, remarks),
             *findings.loads(comparison),
             findings.section(comparison),
-            *prices.sections(comparison),
             *systems.sections(comparison),
         ],
         "tables": [
@@ -62,7 +62,5 @@ def _require_publishable(comparison: Comparison) -> None:
 
 
 def _summary(comparison: Comparison) -> str:
-    """Write the text of a preview card: the first finding, and the lowest price."""
-    sentences: list[Any] = [claims[0] for _, claims in comparison.claims[:1]]
-    sentences = sentences or [comparison.alone_text(is_read_only=True)]
-    return " ".join(map(str, [*sentences, *([comparison.prices.lead] if comparison.prices.lead else [])]))
+    """Write the text of a preview card: the verdict, and what it rests on."""
+    return " ".join([f"{comparison.answer.verdict}.", *comparison.answer.sentences])
