@@ -157,7 +157,7 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
     if retired := preview.retired_instances(experiment):
         messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
         return redirect("experiment", pk)
-    initial = {"repeats": request.GET["repeats"]} if "repeats" in request.GET else None
+    initial = {name: request.GET[name] for name in ("levels", "repeats") if name in request.GET}
     form = RepeatsForm(request.POST or None, experiment=experiment, initial=initial)
     if request.method == "POST" and form.is_valid():
         runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])

@@ -9,6 +9,9 @@ from functools import cached_property
 
 from benchhub.analysis.pricing.certainty import PriceRatio
 from benchhub.analysis.pricing.money import rounded
+from benchhub.analysis.statistics.drift import NOT_IN_TURNS
+from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED
+from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER
 from benchhub.analysis.words import count, listing, plain
 from benchhub.reports.prices.table import Cell, Lowest, Row, Table, label_of
 
@@ -126,8 +129,20 @@ class Cheapest:
     def _doubt_of_price(self) -> list[str]:
         if self.lowest is None or self.lowest.verdict.is_lowest:
             return []
-        words = self.lowest.verdict.leader.words
-        return [f"Price per {self.table.unit}: {self.best.price} is the lowest as measured; {words}."]
+        return [f"Price per {self.table.unit}: {self.best.price} is the lowest as measured; {self._why_unsure}."]
+
+    @property
+    def _why_unsure(self) -> str:
+        """Say why the lowest price per unit is no winner; the table below names each of the others."""
+        assert self.lowest is not None
+        leader = self.lowest.verdict.leader
+        if leader.verdict == NO_CLEAR_WINNER:
+            first, *rest = leader.candidates
+            others = f" and {count(len(rest), 'other')}" if rest else ""
+            return f"{NOT_DISTINGUISHABLE} from that of {first}{others}"
+        return (
+            f"{NOT_TESTED}, as that takes 3 repeats" if leader.verdict == NOT_TESTED else f"no verdict: {NOT_IN_TURNS}"
+        )
 
     @cached_property
     def missing(self) -> int:

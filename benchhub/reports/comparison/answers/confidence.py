@@ -14,7 +14,7 @@ from .doubts import Doubts
 
 HIGH, FAIR, LOW, NONE = "high", "fair", "low", "none"
 WORSE_LAST = (HIGH, FAIR, LOW, NONE)
-DEMONSTRATION = "A demonstration: short runs on a shared machine support no verdict."
+DEMONSTRATION = "A demonstration is among these curves: short runs on a shared machine support no verdict."
 LEVELS = {Weight.SLIGHT: FAIR, Weight.DOUBTFUL: LOW, Weight.CONTRADICTED: NONE}
 
 

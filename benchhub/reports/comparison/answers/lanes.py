@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from benchhub.analysis.curves import ratio
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD
+from benchhub.analysis.words import significant
 
 from .levels import NO_VERDICT, Cell, Row
 
@@ -33,8 +34,11 @@ class Lane:
     """
 
     clients: int
+    experiment_id: int
     series: int
     label: str
+    value: str
+    baseline_value: str
     times: str
     dots: tuple[Dot, ...]
     middle: str
@@ -51,6 +55,11 @@ class Lanes:
     rows: tuple[Lane, ...]
     first: str
     last: str
+
+    @property
+    def has_several(self) -> bool:
+        """Tell whether more than one curve is set against the baseline."""
+        return len({lane.series for lane in self.rows}) > 1
 
 
 def lanes(rows: Sequence[Row]) -> Lanes:
@@ -89,13 +98,19 @@ def _lane(row: Row, cell: Cell, base: Cell, reach: float) -> Lane:
     width = f"{50 * (high - low) / reach:.2f}"
     verdict = VERDICTS.get(cell.ratio.verdict, f"{cell.entry.label} {cell.ratio.verdict}")
     return Lane(
-        row.clients, cell.entry.series, cell.entry.label, cell.times, tuple(dots),
+        row.clients, cell.entry.experiment.pk, cell.entry.series, cell.entry.label, _value(cell), _value(base),
+        cell.times, tuple(dots),
         _place(math.log(cell.ratio.value), reach), _place(low, reach), width, verdict, cell.ratio.is_distinguishable,
     )  # fmt: skip
 
 
 def _dots(cell: Cell, base: Cell, reach: float, y: int) -> list[Dot]:
     return [Dot(cell.entry.series, _place(log, reach), y) for log in _logs(cell, base)]
+
+
+def _value(cell: Cell) -> str:
+    spread = cell.level.throughput
+    return significant(spread.mean, spread.digits)
 
 
 def _place(log: float, reach: float) -> str:

@@ -211,7 +211,7 @@ def test_unlike_units_are_refused(reader, experiment, systems):
 def test_a_demonstration_among_them_is_said(reader, experiment, systems):
     demonstration = testing.make_experiment(systems, name="Show", is_demonstration=True)
     testing.succeeded(testing.make_run(demonstration, systems[0], 8, 1), 900.0)
-    warning = "A demonstration is among these curves."
+    warning = "A demonstration is among these curves: short runs on a shared machine support no verdict."
     assertContains(reader.get(address(key(experiment, systems[0]), key(demonstration, systems[0]))), warning)
     assertNotContains(reader.get(both(experiment, systems)), warning)
 

@@ -21,7 +21,7 @@ from benchhub.reports.models import Projection
 from . import pdf
 
 STYLES = ("css/benchhub.css", "css/narrow.css", "css/answer.css", "css/shared.css")
-SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
+SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
     "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",

@@ -41,8 +41,8 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     node = document(snapshot)
     assert (node["format"], node["version"], node["unit"]) == ("benchhub.snapshot", 1, "TPS")
     assert [section["id"] for section in node["sections"]] == [
-        "answer", "curves", "levels", "prices", "price-figures", "what-if", "found", "statistics", "hardware",
-        "environment", "tuning", "differences", "method", "sources", "settings",
+        "answer", "curves", "levels", "prices", "price-figures", "what-if", "found", "loads", "statistics",
+        "hardware", "environment", "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
     assert [table["id"] for table in node["tables"]] == [
         "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
@@ -69,7 +69,7 @@ def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapsho
     assert percentiles["PostgreSQL 16", "1"] == ("3.0", "2000")
     assert percentiles["PostgreSQL 16", "8"] == ("", "")
     [panel] = [section for section in node["sections"] if section["id"] == "loads"]
-    assert [block["kind"] for block in panel["blocks"]] == ["figure", "paragraph", "paragraph", "table"]
+    assert [block["kind"] for block in panel["blocks"]] == ["figure", "figure", "paragraph", "paragraph", "table"]
     assert "no verdict" in json.dumps(node["sections"])
 
 
@@ -314,8 +314,8 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
     assert heads[:2] == ["Cheapest: Hardware only, 4,375 EUR over 3 years", "1. Hardware, as bought"]
-    assert "12. Conclusions, and how sure they are" in heads
-    assert heads[-2] == "14. Appendix: settings, as found"
+    assert "13. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "15. Appendix: settings, as found"
 
 
 def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):

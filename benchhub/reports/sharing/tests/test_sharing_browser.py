@@ -71,6 +71,8 @@ def secrets_in(text):
 
 
 def download(tab, name):
+    if tab.locator("#downloads").get_attribute("open") is None:
+        tab.locator("#downloads > summary").click()
     with tab.expect_download() as waiting:
         tab.get_by_role("link", name=name, exact=True).click()
     return waiting.value.path()
