@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .nodes import Node
+from .redaction import HIDDEN, Redactor
 
 # What a link can hide, in words.
 CLASSES: Mapping[str, str] = {
@@ -19,16 +20,8 @@ CLASSES: Mapping[str, str] = {
     "discount": "Discounts",
     "vendor": "Names of vendors, machines and licences",
 }
-HIDDEN = "hidden"
-# Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
-LONG_NAME = 8
 TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title", "categoryarray")
-BREAK_WITHIN, BREAK_BETWEEN = r"(?:<br>)?", r"(?:\s|<br>)+"
-LEFT_OUT = re.compile(r"<br>|[\s,'\"\\]")
-# As JSON, SQL and shell write them in the files of a bundle.
-QUOTED = {"'": "'{1,2}", '"': r'\\?"', "\\": r"\\{1,2}"}
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
-ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"
 
 
 def project(document: Node, hidden: Collection[str]) -> Node:
@@ -45,11 +38,7 @@ class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)
         self.allowed = CLASSES.keys() - set(hidden)
-        alias_by_name = {
-            entry["name"]: entry["alias"] for entry in names if entry["about"] in hidden and entry["name"].strip()
-        }
-        self.aliases = {_key(name): alias for name, alias in alias_by_name.items()}
-        self.pattern = _pattern(alias_by_name, with_addresses="address" in hidden)
+        self.redactor = Redactor(names, hidden)
 
     def document(self, document: Node) -> Node:
         return {
@@ -69,9 +58,7 @@ class _Projector:
         return set(node.get("about", ())) <= self.allowed
 
     def text(self, text: str) -> str:
-        if self.pattern is None:
-            return text
-        return self.pattern.sub(lambda match: self.aliases.get(_key(match[0]), HIDDEN), text)
+        return self.redactor.text(text)
 
     def section(self, section: Node) -> Node:
         blocks = [block for block in section["blocks"] if block["kind"] in self.blocks]
@@ -187,27 +174,3 @@ class _Projector:
 
 def _subset(node: Node, keys: Iterable[str]) -> Node:
     return {key: node[key] for key in keys if key in node}
-
-
-def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str] | None:
-    """Return a pattern of any of the names, the longest first, so that one that holds another goes as a whole."""
-    parts = [_name_pattern(name) for name in sorted(names, key=len, reverse=True)]
-    parts += [ADDRESSES] if with_addresses else []
-    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
-
-
-def _name_pattern(name: str) -> str:
-    """Return a pattern of the name however it is quoted or broken into lines: labels of figures break at any place,
-    without their commas.
-    """
-    words = [
-        BREAK_WITHIN.join(QUOTED.get(character, re.escape(character)) for character in word) for word in name.split()
-    ]
-    words = [f"{word.removesuffix(',')},?" if word.endswith(",") else word for word in words]
-    pattern = BREAK_BETWEEN.join(words)
-    return pattern if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){pattern}(?![0-9A-Za-z])"
-
-
-def _key(name: str) -> str:
-    """Return the same key for a name however it is quoted or broken into lines."""
-    return LEFT_OUT.sub("", name).casefold()
