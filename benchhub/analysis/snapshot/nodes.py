@@ -128,6 +128,11 @@ def name(about: str, name: str, alias: str) -> Node:
     return {"about": about, "name": name, "alias": alias}
 
 
+def typed(where: str, text: str) -> Node:
+    """Build a text that somebody typed freely, with where it stands, for whoever publishes; no page shows the list."""
+    return {"where": where, "text": text}
+
+
 def _node(node: Node, about: Sequence[str], series: int | None = None) -> Node:
     if about:
         node["about"] = list(about)

@@ -34,6 +34,24 @@ def project(document: Node, hidden: Collection[str]) -> Node:
     return _Projector(document.get("names", ()), hidden).document(document)
 
 
+def typed(document: Node, hidden: Collection[str]) -> list[tuple[str, str]]:
+    """Return (where, text) of each text that somebody typed freely, without the hidden classes.
+
+    A document of an earlier release has no list of them: of such a one the title and what was found stand for it.
+    """
+    redactor = Redactor(document.get("names", ()), hidden)
+    first = {"where": "Title", "text": document["title"]}
+    sections = [section for section in document["sections"] if section["id"] == "found"]
+    paragraphs = [
+        {"where": "What was found", "text": block["text"]}
+        for section in sections
+        for block in section["blocks"]
+        if "text" in block
+    ]
+    listed = document.get("typed", [first, *paragraphs])
+    return [(redactor.text(node["where"]), redactor.text(node["text"])) for node in listed]
+
+
 class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)

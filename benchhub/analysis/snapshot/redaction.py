@@ -58,8 +58,8 @@ class Redactor:
 
     def __init__(self, names: Iterable[Node], hidden: Iterable[str]) -> None:
         classes = set(hidden)
-        shown = [node for node in names if node["about"] in classes and node["name"].strip()]
-        self.names = {name.form: name for name in chain.from_iterable(map(_names, shown))}
+        hidden_nodes = [node for node in names if node["about"] in classes and node["name"].strip()]
+        self.names = {name.form: name for name in chain.from_iterable(map(_names, hidden_nodes))}
         self.with_addresses = "address" in classes
         self.pattern = _pattern(self.names)
 
@@ -175,10 +175,10 @@ def _whole(plain: str, span: tuple[int, int]) -> tuple[int, int]:
     return start, match.end() if match else end
 
 
-def _apart(found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _apart(spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """Join spans that overlap; the first of the longest keeps its alias."""
     joined: list[tuple[int, int, str]] = []
-    for start, end, alias in sorted(found, key=lambda span: (span[0], -span[1])):
+    for start, end, alias in sorted(spans, key=lambda span: (span[0], -span[1])):
         if joined and start < joined[-1][1]:
             first, last, own_alias = joined[-1]
             joined[-1] = (first, max(last, end), own_alias)

@@ -20,7 +20,7 @@ from runners.tools.shell import CHECK_FAILED
 
 # The programs are called through a link that connection.sh makes, so that no path of another machine is in a command.
 PROGRAMS = "../bin"
-CONFIGURATION = "postgresql.conf"
+CONFIGURATION, WORKLOAD = "postgresql.conf", "workload.json"
 PATHS: Mapping[ConnectionPath, str] = {
     "socket": "a Unix socket on the server's own machine: leave PGHOST empty, or name the socket's folder",
     "loopback": "TCP on the server's own machine, without TLS",
@@ -46,7 +46,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
         "2-run.sh": _run(spec, tool),
         CONFIGURATION: configuration(run.system.configuration.settings),
         "data-set.json": _json(tool.data_set(spec.parameters)),
-        "workload.json": _json({**_plain(spec), "parameters": dict(spec.parameters)}),
+        WORKLOAD: _json({**_plain(spec), "parameters": dict(spec.parameters)}),
     }
     if run.system.configuration.os_settings:
         texts["os-settings.json"] = _json(run.system.configuration.os_settings)

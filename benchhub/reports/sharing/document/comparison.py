@@ -8,7 +8,7 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.comparison import Comparison
 
-from . import answer, bundles, findings, names, prices, results, systems
+from . import answer, bundles, findings, names, prices, results, systems, typed
 
 
 class NothingToPublishError(Exception):
@@ -18,6 +18,7 @@ class NothingToPublishError(Exception):
 def document(comparison: Comparison, title: str, remarks: str, at: datetime, release: str) -> Node:
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
+    bundle_nodes = bundles.of_comparison(comparison)
     load_panels = [*comparison.load_panels, comparison.scalability]
     panels = [*load_panels, *comparison.price_panels, *comparison.what_if_panels]
     return {
@@ -46,8 +47,9 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
             *systems.tables(comparison),
             *prices.of_panels(panels, comparison.terms),
         ],
-        "bundles": bundles.of_comparison(comparison),
+        "bundles": bundle_nodes,
         "names": names.of_comparison(comparison),
+        "typed": typed.of_comparison(comparison, title, remarks, bundle_nodes),
         "source": {"query": comparison.state.query.urlencode(), "prices": prices.source(comparison)},
     }
 

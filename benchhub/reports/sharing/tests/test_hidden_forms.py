@@ -72,17 +72,17 @@ def shared(comparison, publisher, systems):
     Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
-    for found in Found.objects.all():
+    for row in Found.objects.all():
         facts = {
             "kernel": f"6.1 on {FOLDER}",
             "filesystems": {FOLDER: {"device": "10.20.30.41:/export", "type": "nfs4"}},
         }
-        found.host = {"zyzzyva.rack9.example.org": facts}
-        found.settings |= {
+        row.host = {"zyzzyva.rack9.example.org": facts}
+        row.settings |= {
             name: {"setting": SECRET, "unit": None, "source": "configuration file"}
             for name in ("recovery_end_command", "primary_conninfo", "archive_command", "acme.token", "data_directory")
         }
-        found.save()
+        row.save()
     Comparison.objects.update(
         title=f"16 or 18 on zyzzyva, {forms[700]}",
         remarks="\n\n".join([*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", f"port {PORT}", f"PGPORT={PORT}"]),
@@ -109,10 +109,10 @@ def plain(text):
 
 def left_in(content):
     needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "srv/kiln", str(PORT), "canary77"]
-    found = {needle for text in texts_of(content) for needle in needles if needle in plain(text)}
+    left = {needle for text in texts_of(content) for needle in needles if needle in plain(text)}
     encoded = [base64.b64encode(needle.encode()).rstrip(b"=")[:-1] for needle in needles if len(needle) > 6]
     return sorted(
-        found
+        left
         | {code.decode() for code in encoded if code in content}
         | {q for q in map(quote, needles) if q.encode() in content}
     )

@@ -55,6 +55,7 @@ def make_link(page, password):
     page.get_by_label("For whom").fill("The board")
     page.get_by_label("Names of vendors, machines and licences").check()
     page.get_by_label("Password (optional)").fill(password)
+    page.get_by_role("button", name="Read what it will tell").click()
     page.get_by_role("button", name="Make the link").click()
     return page.get_by_label("Address").input_value()
 
