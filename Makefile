@@ -5,7 +5,7 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow
+.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse
 .PHONY: faults soak pictures openapi
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow: a peer or a limit"
+	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff, mypy and djlint only"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
@@ -44,6 +44,9 @@ bench-log: venv
 
 bench-slow: venv
 	@$(RUN) -m benchmarks.slow
+
+bench-warehouse: venv
+	@$(RUN) -m benchmarks.warehouse $(if $(SIZES),--sizes $(SIZES))
 
 bench-memory: venv
 	@$(RUN) -m benchmarks.memory
