@@ -23,8 +23,8 @@ from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgB
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
 from runners.tools import programs
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS
-from runners.tools.printed import text_of
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
+from runners.tools.printed import added_text, text_of
 
 from . import import_parts
 
@@ -40,6 +40,7 @@ POINTERS = {
     CLIENTS: "/clients",
     THREADS: "/thread_rule",
     DURATION: "/duration_s",
+    WARMUP: "/warmup_s",
 }
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
@@ -66,7 +67,7 @@ class Conditions:
     client_version: str
     duration_s: int
     warmup_s: int = 0
-    thread_rule: str = "clients"
+    thread_rule: str = ""  # left out: as the output says, else one thread for each client
     vacuum: bool = False
     checkpoint: bool = False
 
@@ -176,7 +177,8 @@ class Specs:
 def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[Reading | Fault]:
     """Yield what comes of a line: several where its output holds several runs of the clients that were sent."""
     if line.output is None:
-        yield from _read(line, workload, specs)
+        rule = line.conditions.thread_rule or CLIENTS
+        yield from _read(replace(line, conditions=replace(line.conditions, thread_rule=rule)), workload, specs)
         return
     try:
         runs = import_parts.printed_runs(tools.get(workload.tool), line.output, line.clients)
@@ -196,7 +198,14 @@ def _single(line: ImportedRun, place: int, run: import_parts.PrintedRun) -> Impo
     before_s = place * (line.conditions.warmup_s + line.conditions.duration_s)
     clients = run.clients if line.clients is None else line.clients
     begun_at = line.measured_at + timedelta(seconds=before_s)
-    return replace(line, output=run.output, clients=clients, measured_at=begun_at)
+    rule = line.conditions.thread_rule or _printed_rule(run)
+    conditions = replace(line.conditions, thread_rule=rule)
+    return replace(line, conditions=conditions, output=run.output, clients=clients, measured_at=begun_at)
+
+
+def _printed_rule(run: import_parts.PrintedRun) -> str:
+    """Return the thread rule of a run for which none was sent: the number that it prints, where that is another."""
+    return CLIENTS if run.threads in (None, run.clients) else str(run.threads)
 
 
 def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) -> Reading | Fault:
@@ -229,6 +238,9 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
+    if added := added_text(text_of(output.stdout), tools.get(spec.tool).beginnings):
+        yield Fault(line.number, "/output/stdout", added)
+        return
     if result.outcome == "failed":
         yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
     yield from _contradictions(line, output, spec)

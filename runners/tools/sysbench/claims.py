@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
 from runners.tools import claims, programs
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, Claim, Fact
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, THREADS, WARMUP, Claim, Fact
+
+from . import report
 
 SCRIPT, DATABASE, RATE = "script", "database", "rate_limit"
 VERSION_LINE = re.compile(r"^sysbench (\d[^\n]{0,100})$", re.MULTILINE)
@@ -46,6 +48,11 @@ def _claims(text: str) -> Iterator[tuple[str, Claim]]:
         yield DATABASE, claims.exactly(database, f"a run on {database}")
     if threads := THREADS_LINE.search(text) or INTERVAL_THREADS.search(text):
         yield CLIENTS, claims.counted(int(threads[1]), "client")
+        yield THREADS, claims.counted(int(threads[1]), "thread")
+    if warmup := report.WARMUP.search(text):
+        # A warm-up that was not given at all is no other one.
+        warmup_s = int(warmup[1])
+        yield WARMUP, Claim(f"a warm-up of {warmup_s:,} s", lambda planned: planned in (0, warmup_s))
     if took := TIME_LINE.search(text):
         yield DURATION, _duration_claim(text, float(took[1]))
     counts: dict[str, int] = {}
@@ -85,10 +92,19 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
     reads, writes = next(statements for statements, scripts in STATEMENTS.items() if script in scripts)
     words = f"{reads:,} and {writes:,}, as {script} sends"
     return {
-        **({} if is_own else {CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version)}),
+        **({} if is_own else _delivery_facts(spec)),
         CLIENTS: claims.number_fact(spec.clients),
         DURATION: claims.number_fact(spec.duration_s),
         SCRIPT: Fact(script, words),
         DATABASE: Fact("PostgreSQL", "one on PostgreSQL"),
         RATE: Fact(0, "as many as can be"),
+    }
+
+
+def _delivery_facts(spec: RunSpec) -> dict[str, Fact]:
+    """Return what only a delivery says: our own command has a thread for each client, and warms up before."""
+    return {
+        CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version),
+        THREADS: claims.number_fact(spec.threads),
+        WARMUP: Fact(spec.warmup_s, f"one of {spec.warmup_s:,} s"),
     }

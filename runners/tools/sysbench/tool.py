@@ -112,6 +112,7 @@ class Sysbench(Tool):
 
     name = "sysbench"
     program = "sysbench"
+    beginnings = ("SQL statistics:", "OLTP test statistics:", "Number of threads: ")
     on_path = ("sysbench",)
     unit = "TPS"
     parser = PARSER

@@ -8,7 +8,8 @@ from runners.contract import RunSpec
 from runners.tools import claims
 from runners.tools.claims import Claim, Fact
 from runners.tools.pgbench import claims as pgbench_claims
-from runners.tools.pgbench.claims import QUERY_MODE, SEVERAL, Summary
+from runners.tools.pgbench.claims import QUERY_MODE
+from runners.tools.pgbench.output import SEVERAL, Summary, read_summary
 
 from .log import LOOKED_AT
 from .parameters import TRANSACTIONS, read
@@ -18,7 +19,7 @@ MIX = "mix"
 
 def claims_of(stdout: str) -> dict[str, Claim]:
     """Return what the summary claims, by the name of the fact; {} where it did not come along."""
-    summary = pgbench_claims.read_summary(stdout)
+    summary = read_summary(stdout)
     return dict(_claims(summary)) if summary.values else {}
 
 

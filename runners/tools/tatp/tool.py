@@ -62,6 +62,7 @@ class Tatp(Tool):
 
     name = "tatp"
     program = "pgbench"
+    beginnings = ("transaction type: ", "number of clients: ")
     unit = "MQTh"
     live_unit = "transactions/s, refused writes included"
     parser = PARSER
