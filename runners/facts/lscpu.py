@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from runners.readings import count, decimal
@@ -12,7 +15,7 @@ from runners.readings import count, decimal
 from .counts import MOST_CPUS, Counts, Kind, cpu_list, merged
 from .labels import NAMES, label_key
 
-MOST_LINES = 4096
+MOST_LINES, LONGEST_JSON = 4096, 2**20
 LONGEST_NAME = 256
 LARGEST_MHZ = 100_000.0
 COUNTS = (
@@ -69,6 +72,30 @@ def parse(text: str) -> Lscpu:
         facts["cpus_offline"] = offline
     counts, sums = _counts(blocks)
     return Lscpu(counts, facts, tuple(_unreadable(lines)), tuple(sums))
+
+
+def lines_of_json(text: str) -> str:
+    """Return what `lscpu -J` prints as the lines of lscpu, in its order; "" for any other text."""
+    try:
+        document = json.loads(text[:LONGEST_JSON])
+    except (ValueError, RecursionError):
+        return ""
+    rows = document.get("lscpu") if isinstance(document, dict) else None
+    return "\n".join(islice(_json_lines(rows), MOST_LINES))
+
+
+def _json_lines(rows: Any) -> Iterator[str]:
+    """Yield the fields, each before those that it has below it; they are no deeper than the text that was read."""
+    waiting = deque([rows])
+    while waiting:
+        row = waiting.popleft()
+        if isinstance(row, list):
+            waiting.extendleft(reversed(row))
+        elif isinstance(row, dict):
+            field, data = row.get("field"), row.get("data")
+            if isinstance(field, str):
+                yield f"{field} {data if isinstance(data, str | int) else '-'}".replace("\n", " ")
+            waiting.appendleft(row.get("children"))
 
 
 def _lines(text: str) -> Iterator[_Line]:
