@@ -106,6 +106,8 @@ show meminfo cat /proc/meminfo
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 section block_tree; tree_of_disks 2> /dev/null | head -n 8192
 section mount_numbers; cut -d ' ' -f 3,5 /proc/self/mountinfo 2> /dev/null
+# As links are followed, the names are the kernel's own.
+show zfs_pools zpool list -v -H -P -L
 section memory_modules
 for folder in /sys/devices/system/edac/mc/mc*/dimm* /sys/devices/system/edac/mc/mc*/rank*; do
     { read -r size < "$folder/size" && read -r kind < "$folder/dimm_mem_type" && echo "$size $kind"; } 2> /dev/null
