@@ -99,13 +99,20 @@ def _json_lines(rows: Any) -> Iterator[str]:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Yield the lines that have a name here; what lscpu does not know it prints as '-', or once as '(null)'."""
+    """Yield the lines that have a name here; what lscpu does not know it prints as '-', or once as '(null)'.
+
+    In a language that is not known here, the list behind the number of CPUs is that of those online.
+    """
+    name_before: str | None = None
     for line in text.splitlines()[:MOST_LINES]:
         label, colon, value = line.replace("\N{FULLWIDTH COLON}", ":").partition(":")
         if not colon:  # some translations have lost it
             label, _, value = line.strip().rpartition(" ")
         name = NAMES.get(label_key(label)) if len(label) < LONGEST_NAME else None
         words = " ".join(value.split())
+        if name is None and name_before == "cpus" and (words == "0" or re.search("[,-]", words)) and cpu_list(words):
+            name = "online"
+        name_before = name
         if name:
             yield _Line(name, label.strip(), "" if words in ("-", "(null)") else words)
 
@@ -225,8 +232,11 @@ def _counts_of_kinds(blocks: Sequence[Block], shapes: Sequence[_Shape], cpus: in
 
 
 def _counts_of_shape(shape: _Shape, cpus: int | None) -> tuple[Counts, list[str]]:
-    has_too_many = cpus and shape.cores and shape.cores > cpus
-    if cpus and (has_too_many or (shape.cpus and shape.cpus != cpus)):
+    if cpus is None:
+        # Without the number of CPUs nothing tells whether the rest adds up.
+        return Counts(sockets=1 if shape.sockets == 1 else None), []
+    has_too_many = (shape.cores or shape.sockets or 0) > cpus
+    if has_too_many or (shape.cpus and shape.cpus != cpus):
         return _uneven(shape, cpus)
     return Counts(cpus, shape.cores, shape.sockets, shape.cores_per_socket, shape.threads_per_core), []
 

@@ -249,3 +249,17 @@ def test_the_text_of_lscpu_goes_before_its_json():
 )
 def test_json_that_is_none_counts_nothing(text):
     assert parse(lines_of_json(text)).counts.cpus is None
+
+
+def test_the_list_behind_the_cpus_is_of_those_online_in_any_language():
+    """As a Catalan system prints it, of a partition in which three CPUs are offline."""
+    counts = parse("CPU(s): 20\nLlista de la(es) CPU(s) en línia: 1-5,8-19\nFil(s) per nucli: 1").counts
+    assert (counts.cpus, counts.cores, counts.sockets) == (17, None, None)
+    counts = parse("CPU(s): 4\nFil(s) per nucli: 2\nNucli(s) per sòcol: 2").counts
+    assert counts.cpus == 4
+
+
+@pytest.mark.parametrize("cpus", ["", "CPU(s): 17\n"])
+def test_sockets_that_cannot_be_held_against_the_cpus_are_not_counted(cpus):
+    counts = parse(f"{cpus}Socket(s): 24\nCore(s) per socket: 4").counts
+    assert (counts.sockets, counts.cores, counts.cores_per_socket) == (None, None, None)
