@@ -34,6 +34,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         commits_per_transaction=expectation.commits_per_transaction,
         rate_limited=expectation.is_rate_limited,
         connect_each=expectation.connects_each,
+        connection_time_ms=values.get("average_connection_time_ms"),
         progress=next((series.values for series in result.series if series.metric == "tps"), ()),
         progress_busy_s=_busy_s(result, tool.unit.lower()),
         **_counts(values),
@@ -58,6 +59,7 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:
     names = (
         "transactions", "logged_transactions", "retried_transactions", "retries", "late_transactions",
+        "planned_transactions", "skipped_transactions",
     )  # fmt: skip
     counts: dict[str, Any] = {name: round(values[name]) for name in names if name in values}
     counts["failed_transactions"] = round(values.get("failed_transactions", 0))

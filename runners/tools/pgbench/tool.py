@@ -239,6 +239,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
             *consistency.progress_doubts(reports.series, measures),
+            *consistency.time_doubts(reports.times_s, measures),
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )
