@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -114,7 +115,10 @@ def _fairness(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
 
 def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt about the first report of progress that contradicts itself, or has more threads than there were."""
-    threads = measures["reported_clients"].value if "reported_clients" in measures else float("inf")
+    threads = measures["reported_clients"].value if "reported_clients" in measures else math.inf
+    # A second of a warm-up is in no number of the report.
+    longest_ms = measures["latency_max_ms"].value if "latency_max_ms" in measures else math.inf
+    longest_ms = math.inf if report.WARMUP.search(text) else longest_ms
     for at_s, line in report.intervals(text):
         values = line.groupdict() if line else {}
         by_kind = [float(values[name]) for name in ("reads", "writes", "others") if name in values]
@@ -122,6 +126,10 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
             yield Doubt(
                 "progress", f"At {at_s:g} s {sum(by_kind):,.2f} queries, but {values['queries_per_s']} are printed."
             )
+            return
+        if values and float(values["percentile"]) > (1 + BUCKET_TOLERANCE) * longest_ms + RATE_ROUNDING:
+            words = f"the percentile is {values['percentile']} ms, above the maximum of {longest_ms:.4g} ms"
+            yield Doubt("progress", f"At {at_s:g} s {words}.")
             return
         if values and int(values["threads"]) > threads:
             yield Doubt("progress", f"At {at_s:g} s there are {values['threads']} threads, more than {threads:,.0f}.")

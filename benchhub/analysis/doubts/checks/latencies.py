@@ -125,7 +125,10 @@ def order(evidence: Evidence) -> Finding | None:
     average = ("average", None if evidence.latency_is_derived else evidence.latency_average_ms)
     lags = [("average lag", evidence.lag_average_ms), ("maximum lag", evidence.lag_max_ms)]
     waits = [lags[0], average]
-    chains = ([least, *percentiles, most], [least, average, most], lags, waits)
+    # A derived average of transactions that connect has connecting in it.
+    derived = ("average", evidence.latency_average_ms if evidence.latency_is_derived else None)
+    connecting = [("average time of connecting", evidence.connection_time_ms), derived]
+    chains = ([least, *percentiles, most], [least, average, most], lags, waits, connecting)
     falls = (fall for chain in chains for fall in _falls(chain))
     return next(falls, None)
 
