@@ -46,6 +46,15 @@ def added_text(text: str, beginnings: Sequence[str]) -> str:
     return ""
 
 
+def cut_text(text: str, always: Sequence[str]) -> str:
+    """Say which line a report lacks that all have, each with alternatives by "|"; "" where it is whole."""
+    lines = [line.lstrip(" \t") for line in text.split("\n")]
+    absent = next((name for name in always if not any(line.startswith(tuple(name.split("|"))) for line in lines)), "")
+    if not absent:
+        return ""
+    return f"It is cut off: it has no line '{absent.partition('|')[0].strip()}', which every version prints."
+
+
 def last_errors(stderr: str) -> str:
     """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]

@@ -96,3 +96,24 @@ def test_a_run_of_so_many_transactions_took_as_long_as_it_took(courier, seconds,
 def test_threads_and_warm_up_of_sysbench_are_held_against_the_delivery(courier, changes, pointer, words):
     how = {"client_version": "1.1.0-3ceba0b", "duration_s": 4, "thread_rule": "clients", **changes}
     assert (pointer, words) in faults(courier, delivery(WARMED_UP, "oltp", "18.4", **how))
+
+
+@pytest.mark.parametrize("head", [2, 3, 4, 6])
+def test_a_summary_whose_head_is_lost_says_of_no_workload_and_is_refused(courier, head):
+    lines = PLAIN.splitlines(keepends=True)
+    [(pointer, sentence)] = faults(courier, delivery("".join(lines[head:]), "reads", "18.4"))
+    assert pointer == "/output/stdout" and sentence.startswith("It is cut off: it has no line 'transaction type:'")
+
+
+def test_of_two_runs_in_one_text_the_second_cannot_borrow_its_workload_from_the_first(courier):
+    text = (RECORDED / "18" / "vacuumed" / "out.log").read_text()
+    tail = "".join(PLAIN.replace("clients: 4", "clients: 2").splitlines(keepends=True)[4:])
+    sent = delivery(text + tail, "TPC-B", "18.4", clients=2, thread_rule="1")
+    assert any("cut off" in sentence for _, sentence in faults(courier, sent))
+
+
+def test_a_report_of_sysbench_without_its_end_is_refused(courier):
+    text = WARMED_UP.partition("         sum:")[0]
+    sent = delivery(text, "oltp", "18.4", client_version="1.1.0", duration_s=4, thread_rule="clients")
+    [(pointer, sentence)] = faults(courier, sent)
+    assert pointer == "/output/stdout" and "no line 'Threads fairness:'" in sentence

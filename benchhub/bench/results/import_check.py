@@ -16,23 +16,19 @@ from typing import Any
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchhub.analysis.words import listing
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
-from runners.tools import programs
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
-from runners.tools.printed import added_text, text_of
 
-from . import import_parts
+from . import import_parts, import_text
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
-NO_RESULT = "It is not the output of a run that ended well."
 # Where a delivery states a fact; of the others its workload does.
 POINTERS = {
     CLIENT_VERSION: "/client_version",
@@ -238,25 +234,11 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
-    if added := added_text(text_of(output.stdout), tools.get(spec.tool).beginnings):
-        yield Fault(line.number, "/output/stdout", added)
-        return
-    if result.outcome == "failed":
-        yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
-    yield from _contradictions(line, output, spec)
-    yield from _other_sample(line, spec, result)
-
-
-def _other_program(output: Outputs, spec: RunSpec) -> str:
-    """Return a sentence where an output is of another program than the workload's; "" where it is not."""
-    text = text_of(output.stdout) or text_of(output.stderr)
-    name, database = programs.program_of(text), programs.database_of(text)
-    if name in ("", tools.get(spec.tool).program):
-        return ""
-    readable = [tool.name for tool in tools.TOOLS.values() if tool.program == name]
-    remedy = f"Name a workload of {listing(readable)}" if readable else f"BenchHub reads {listing(tools.TOOLS)}"
-    against = f" against {database}" if database else ""
-    return f"It is the output of {name}{against}, but the workload is one of {spec.tool}. {remedy}."
+    for pointer, sentence in import_text.faults(output, spec, result):
+        yield Fault(line.number, pointer, sentence)
+    if not import_text.added(output, spec):
+        yield from _contradictions(line, output, spec)
+        yield from _other_sample(line, spec, result)
 
 
 def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:

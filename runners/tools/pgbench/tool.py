@@ -53,6 +53,14 @@ class Pgbench(Tool):
     name = "pgbench"
     program = "pgbench"
     beginnings = ("transaction type: ", "number of clients: ")
+    always = (
+        "transaction type: ",
+        "scaling factor: ",
+        "query mode: ",
+        "number of clients: ",
+        "number of threads: ",
+        "duration: |number of transactions per client: ",
+    )
     unit = "TPS"
     parser = PARSER
     kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.tools.printed import added_text, text_of
+from runners.tools.printed import added_text, cut_text, text_of
 
 TEXT = "transaction type: <builtin: select only>\nnumber of clients: 4\n"
 BEGINNINGS = ("transaction type: ", "number of clients: ")
@@ -55,3 +55,18 @@ def test_what_was_added_before_each_line_is_named(prefix: str) -> None:
 )
 def test_nothing_is_said_to_be_added_where_a_line_begins_as_it_was_printed(text: str) -> None:
     assert added_text(text, BEGINNINGS) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        (f"{TEXT}duration: 3 s\n", ""),
+        (f"{TEXT}  number of transactions per client: 3\n", ""),
+        (TEXT, "duration:"),
+        ("duration: 3 s\nnumber of clients: 4\n", "transaction type:"),
+        ("", "transaction type:"),
+    ],
+)
+def test_a_report_without_a_line_that_all_have_is_cut_off(text: str, absent: str) -> None:
+    sentence = cut_text(text, (*BEGINNINGS, "duration: |number of transactions per client: "))
+    assert (f"no line '{absent}'" in sentence) if absent else sentence == ""

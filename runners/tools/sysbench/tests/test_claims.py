@@ -139,3 +139,9 @@ def test_an_end_that_was_not_seen_is_remarked_and_no_doubt() -> None:
     ):
         result = SYSBENCH.parse(RUN, outputs)
         assert (result.outcome, result.doubts, END_UNSEEN in result.remarks) == ("succeeded", (), is_remarked)
+
+
+def test_where_its_head_is_cut_off_the_averages_of_the_threads_tell_their_number() -> None:
+    tail = "SQL statistics:" + REPORT.partition("SQL statistics:")[2]
+    assert contradicted(tail) == {}
+    assert list(contradicted(tail, clients=8, threads=8)) == ["clients", "threads"]
