@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchhub.bench.results.tests.corruption import FAILED, Corruption, file, printed, progress, without_log
-from benchhub.bench.results.tests.recordings import added_codes, odd_run, sysbench_run_of, tatp_run
+from benchhub.bench.results.tests.recordings import added_codes, odd_run, result_and_doubts, sysbench_run_of, tatp_run
 from runners.contract import Outputs, RunSpec
 
 PGBENCH = (
@@ -134,3 +136,10 @@ def test_a_number_of_sysbench_out_of_its_bounds_is_caught(corruption: Corruption
 @pytest.mark.parametrize("corruption", TATP, ids=lambda corruption: corruption.title)
 def test_a_number_of_tatp_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
     check(corruption, tatp_run())
+
+
+@pytest.mark.parametrize(("mix", "codes"), [("80/20", set()), ("R100", {"mix"}), ("5050", {"mix"}), ("2080", {"mix"})])
+def test_the_transactions_of_tatp_are_held_against_the_mix(mix: str, codes: set[str]) -> None:
+    spec, outputs = tatp_run()
+    spec = replace(spec, parameters={**spec.parameters, "mix": mix})
+    assert {doubt.code for doubt in result_and_doubts(spec, outputs)[1]} & {"mix"} == codes
