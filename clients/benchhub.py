@@ -48,12 +48,12 @@ CONDITIONS = (
 SYSTEM = ("host", "driver", "hardware", "configuration", "postgresql", "path", "label")
 NUMBERS = ("clients", "repeat", "duration_s", "warmup_s")
 PRINTED = {
-    "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+)+)",
+    "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)",
     "clients": r"^number of clients: ([0-9]+)$",
     "thread_rule": r"^number of threads: ([0-9]+)$",
     "duration_s": r"^duration: ([0-9]+) s$",
 }
-SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+)+)"
+SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)"
 PGBENCH_OPTIONS = "b:c:CD:f:F:h:j:lL:M:nNp:P:rR:s:St:T:U:v"
 PGBENCH_WORDS = (
     "aggregate-interval= builtin= client= connect dbname= debug define= exit-on-abort failures-detailed file= host= "
