@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse
-.PHONY: faults soak pictures openapi
+.PHONY: faults soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -18,7 +18,8 @@ help:
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
-	@echo "make check        ruff, mypy and djlint only"
+	@echo "make check        ruff, mypy, djlint, bandit and a scan for secrets only"
+	@echo "make sbom         print what a release is made of, as CycloneDX"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
 
@@ -99,11 +100,16 @@ pictures: venv-dev
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
+sbom: venv
+	@$(RUN) -m benchhub.sbom
+
 check: venv-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 	$(RUN) -m djlint frontend/templates --lint --quiet
+	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
+	$(RUN) tests/secret_scan.py
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean

@@ -84,6 +84,8 @@ class Refused(Exception):  # noqa: N818  # a name for scripts
 
 class Client:
     def __init__(self, url, token, timeout_s=60):
+        if not url.lower().startswith(("https://", "http://")):
+            raise ValueError(f"'{url}' is no address of BenchHub: write https://benchhub.example.org")
         self.url, self.token, self.timeout_s = url.rstrip("/"), token, timeout_s
 
     def push(self, results, key=None):
@@ -142,7 +144,7 @@ class Client:
     def _sent(self, request):
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:
+                with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:  # nosec B310
                     return _read(answer)
             except urllib.error.HTTPError as error:
                 if error.code not in PASSING or attempt == ATTEMPTS:

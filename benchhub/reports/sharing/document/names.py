@@ -27,7 +27,7 @@ COMMON_FOLDERS = (
     "/sys",
     "/run/",
     "/boot",
-    "/tmp",
+    "/tmp",  # nosec B108
 )
 EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
