@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchhub.api.tests.delivered import RECORDED, delivery, faults
@@ -117,3 +119,26 @@ def test_a_report_of_sysbench_without_its_end_is_refused(courier):
     sent = delivery(text, "oltp", "18.4", client_version="1.1.0", duration_s=4, thread_rule="clients")
     [(pointer, sentence)] = faults(courier, sent)
     assert pointer == "/output/stdout" and "no line 'Threads fairness:'" in sentence
+
+
+GERMAN = """\
+pgbench (18.4)
+Transaktionstyp: <builtin: select only>
+Skalierungsfaktor: 1
+Anfragemodus: simple
+Anzahl Clients: 4
+Anzahl Threads: 2
+Dauer: 1 s
+Anzahl tatsächlich verarbeiteter Transaktionen: 77265
+tps = 77749.123 (ohne initiale Verbindungszeit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(GERMAN, "It is not in English"), (re.sub(r"(\d)\.(\d)", r"\1,\2", PLAIN), "Its numbers have decimal commas")],
+)
+def test_another_language_is_named_with_what_to_do(courier, text, words):
+    pointers_and_sentences = faults(courier, delivery(text, "reads", "18.4"))
+    sentences = [sentence for pointer, sentence in pointers_and_sentences if pointer == "/output"]
+    assert len(sentences) == 1 and sentences[0].startswith(words) and "LC_ALL=C" in sentences[0]

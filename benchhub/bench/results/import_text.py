@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from benchhub.analysis.words import listing
@@ -11,6 +12,8 @@ from runners.tools import programs
 from runners.tools.printed import added_text, cut_text, text_of
 
 NO_RESULT = "It is not the output of a run that ended well."
+ENGLISH = "number of transactions actually processed: "
+RATE = re.compile(r"^tps = [0-9]{1,15}(,)?", re.MULTILINE)
 
 
 def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[str, str]]:
@@ -18,7 +21,8 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
     if sentence := added(output, spec):
         yield "/output/stdout", sentence
     elif result.outcome == "failed":
-        yield "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}"
+        text = text_of(output.stdout)
+        yield "/output", _other_program(output, spec) or _other_locale(text) or f"{NO_RESULT} {result.reason}"
     elif sentence := cut_text(text_of(output.stdout), tools.get(spec.tool).always):
         yield "/output/stdout", sentence
 
@@ -26,6 +30,16 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
 def added(output: Outputs, spec: RunSpec) -> str:
     """Say what was added before each line, as a log does; "" where nothing was."""
     return added_text(text_of(output.stdout), tools.get(spec.tool).beginnings)
+
+
+def _other_locale(text: str) -> str:
+    """Say that pgbench printed its summary in another language, of which 'tps' is all that stays, or its decimals."""
+    if not (rate := RATE.search(text)):
+        return ""
+    if rate[1]:
+        return "Its numbers have decimal commas, which are not read: run pgbench with LC_ALL=C."
+    is_english = text.startswith(ENGLISH) or f"\n{ENGLISH}" in text
+    return "" if is_english else "It is not in English, and no other language is read: run pgbench with LC_ALL=C."
 
 
 def _other_program(output: Outputs, spec: RunSpec) -> str:
