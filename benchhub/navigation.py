@@ -14,6 +14,7 @@ from benchhub.accounts.rights import Hosts, Role, is_at_least
 ENTRIES = (
     ("Home", "home"),
     ("Experiments", "experiments"),
+    ("Import", "results-import"),
     ("Queue", "queue"),
     ("Compare", "compare"),
     ("Comparisons", "comparisons"),

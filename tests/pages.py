@@ -30,6 +30,7 @@ PAGES = {
     "run-set-aside": "run",
     "experiment-repeats": "experiment",
     "queue": None,
+    "results-import": None,
     "experiment-policy": "experiment",
     "experiment-tags": "experiment",
     "experiment-times": "experiment",

@@ -23,7 +23,7 @@ RUNNERS = frozenset({
     "experiment-repeats", "run-cancel", "run-rerun", "run-set-aside", "run-put-back", "time-remove", "window-remove",
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
     "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
-    "comparability-withdraw",
+    "comparability-withdraw", "results-import",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({"host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly"})

@@ -3,6 +3,7 @@ from django.urls import path
 from .operations import views as operations
 from .plan import views as plan
 from .queue import views as queue
+from .results import views as results
 from .run_page import views as run_page
 from .webhooks import views as webhooks
 
@@ -17,6 +18,7 @@ urlpatterns = [
     path("designs/<int:pk>/cancel", plan.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", plan.again, name="again"),
     path("experiments/<int:pk>/cancel", plan.experiment_cancel, name="experiment-cancel"),
+    path("results/import", results.results_import, name="results-import"),
     path("queue/", queue.queue_shown, name="queue"),
     path("experiments/<int:pk>/pause", queue.experiment_pause, name="experiment-pause"),
     path("experiments/<int:pk>/resume", queue.experiment_resume, name="experiment-resume"),

@@ -1,0 +1,96 @@
+"""A pasted output is read, shown and stored; what contradicts it stands beside its field and nothing is stored."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.bench.models import Experiment, Result
+from benchhub.catalog.models import Configuration, Hardware, Workload
+
+pytestmark = pytest.mark.django_db
+PAGE = "/results/import"
+PRINTED = """pgbench (18.1, server 16.4)
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: {clients}
+number of threads: {clients}
+maximum number of tries: 1
+duration: 60 s
+number of transactions actually processed: {transactions}
+number of failed transactions: 0 (0.000%)
+latency average = 0.400 ms
+initial connection time = 12.000 ms
+tps = {tps}.000000 (without initial connection time)
+"""
+EIGHT = PRINTED.format(clients=8, transactions=1_200_000, tps=20_004)
+FOUR = PRINTED.format(clients=4, transactions=600_000, tps=10_002)
+
+
+@pytest.fixture
+def fields():
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 10}
+    workload = Workload.objects.create(name="select-only", tool="pgbench", parameters=parameters)
+    box = Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
+    configuration = Configuration.objects.create(name="as it was", settings={})
+    return {
+        "text": EIGHT, "experiment": "From a laptop", "workload": workload.pk, "hardware": box.pk,
+        "configuration": configuration.pk, "host": "laptop", "path": "socket", "source": "pasted by ada",
+        "measured_at": "2026-01-31T02:00",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def runner(client):
+    client.force_login(make_user("ada", Role.RUNNER))
+    return client
+
+
+def test_what_was_read_is_shown_before_anything_is_stored(runner, fields):
+    page = runner.post(PAGE, fields)
+    assertContains(page, "What was read: 1 run")
+    assertContains(page, "<b>20,004</b> TPS")
+    assertContains(page, "0.400 ms")
+    assert not Experiment.objects.exists()
+    answer = runner.post(PAGE, {**fields, "save": "1"})
+    result = Result.objects.get()
+    assert answer.url == f"/experiments/{result.run.experiment_id}/"
+    assert (result.throughput, result.run.clients, result.run.system.build.version) == (20_004.0, 8, "16.4")
+    assert result.run.experiment.created_by == get_user_model().objects.get(username="ada")
+    assert result.run.experiment.client_build.version == "18.1"
+
+
+def test_several_runs_in_one_text_become_several_results(runner, fields):
+    page = runner.post(PAGE, {**fields, "text": FOUR + "\n" + EIGHT})
+    assertContains(page, "What was read: 2 runs")
+    runner.post(PAGE, {**fields, "text": FOUR + "\n" + EIGHT, "save": "1"})
+    assert sorted(Result.objects.values_list("run__clients", "throughput")) == [(4, 10_002.0), (8, 20_004.0)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"postgresql": "13.9"}, "The output is of"),
+        ({"client_version": "9.6.1"}, "The output is of"),
+        ({"duration_s": "600"}, "The output is of"),
+        ({"text": EIGHT.replace("select only", "TPC-B (sort of)")}, "The output is of"),
+        ({"text": "nothing that a load generator prints"}, "The output does not say it"),
+        ({"text": EIGHT[:150]}, "marked field"),
+        ({"text": "x" * 1_000_001}, "at most"),
+        ({"measured_at": "2999-01-01T00:00"}, "marked field"),
+        ({"experiment": ""}, "This field is required."),
+    ],
+)
+def test_what_contradicts_itself_is_refused_beside_its_field(runner, fields, changes, sentence):
+    page = runner.post(PAGE, {**fields, **changes, "save": "1"})
+    assertContains(page, sentence)
+    assertContains(page, "Nothing was stored")
+    assertNotContains(page, "Save these results")
+    assert not Experiment.objects.exists()
+
+
+def test_a_viewer_may_not(client, fields):
+    client.force_login(make_user("grace", Role.VIEWER))
+    assert client.post(PAGE, fields).status_code == 403
