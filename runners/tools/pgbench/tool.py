@@ -26,7 +26,7 @@ from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED
 from .log import Reduction
 
-PARSER = "pgbench/2"
+PARSER = "pgbench/3"
 WARMUP_METRIC = "warmup_tps"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3

@@ -24,7 +24,7 @@ from runners.tools.shell import psql, verified
 from . import claims as sysbench_claims
 from . import consistency, report
 
-PARSER = "sysbench/4"
+PARSER = "sysbench/5"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000

@@ -150,3 +150,12 @@ def test_one_changed_fact_of_sysbench_is_contradicted(code: str, changes: dict[s
 def test_a_plan_of_our_own_does_not_know_the_version_of_sysbench() -> None:
     spec, outputs = sysbench_run()
     assert runners.tools.get("sysbench").contradictions(replace(spec, tool_version="16.4"), outputs) == ()
+
+
+@pytest.mark.parametrize("factor", [0.5, 2])
+@pytest.mark.parametrize("name", [name for name in ODD if "rate_skips" in name or "timestamps_rate" in name])
+def test_half_and_twice_the_rate_are_contradicted_by_160_transactions(name: str, factor: float) -> None:
+    """80 TPS for 2 or 3 s are 160 or 240; chance takes that neither to 80 nor to 320."""
+    spec, outputs = odd_run(name)
+    [claim] = PGBENCH.contradictions(parameter("rate_tps", lambda rate: factor * rate, 0)(spec), outputs, is_own=False)
+    assert claim.code == "rate-limit" and "a run at a rate (-R) of about" in claim.text
