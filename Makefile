@@ -5,8 +5,8 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
-.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log
-.PHONY: faults soak pictures openapi
+.PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse
+.PHONY: faults soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -16,9 +16,10 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api: a peer or a limit"
+	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
-	@echo "make check        ruff, mypy and djlint only"
+	@echo "make check        ruff, mypy, djlint, bandit and a scan for secrets only"
+	@echo "make sbom         print what a release is made of, as CycloneDX"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
 
@@ -41,6 +42,12 @@ bench-overhead: venv
 # ROUNDS=100 repeats more often than 40 times.
 bench-log: venv
 	@$(RUN) -m benchmarks.log_cost $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-slow: venv
+	@$(RUN) -m benchmarks.slow
+
+bench-warehouse: venv
+	@$(RUN) -m benchmarks.warehouse $(if $(SIZES),--sizes $(SIZES))
 
 bench-memory: venv
 	@$(RUN) -m benchmarks.memory
@@ -93,11 +100,16 @@ pictures: venv-dev
 openapi: venv
 	@SECRET_KEY=none $(RUN) -W ignore::RuntimeWarning manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
+sbom: venv
+	@$(RUN) -m benchhub.sbom
+
 check: venv-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 	$(RUN) -m djlint frontend/templates --lint --quiet
+	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
+	$(RUN) tests/secret_scan.py
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean

@@ -1,6 +1,6 @@
 """Measure how many results a second come in over HTTP, beside another Django site that takes results in.
 
-A web process of its own (gunicorn, as in production) with a warehouse of its own takes bulk requests of 1,000 results
+A web process of its own (as in production) with a warehouse of its own takes bulk requests of 1,000 results
 each over the loopback: parsed numbers, and the output that pgbench printed. Limit: 1,000 results a second.
 codespeed gets the same numbers in the same run by its own bulk request, from the same clients, with a database in the
 same PostgreSQL; where it cannot be installed, the reason is printed. Client, server and database share the machine.

@@ -54,7 +54,7 @@ LICENCES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 def main() -> int:
-    with _warehouse():
+    with warehouse():
         address = _fill()
         if "--profile" in sys.argv:
             return _profiled(address)
@@ -69,7 +69,8 @@ def main() -> int:
 
 
 @contextmanager
-def _warehouse() -> Iterator[None]:
+def warehouse() -> Iterator[None]:
+    """Yield while a warehouse of its own is there, empty, with Django set up for it."""
     account = accounts.for_clone(CLONE)
     with tempfile.TemporaryDirectory(prefix="benchhub-compared-") as name:
         folder = Path(name)

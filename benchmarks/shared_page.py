@@ -1,6 +1,6 @@
 """Measure how many shared pages a second the web process hands out from its cache: limit 300 on two cores.
 
-A warehouse of its own, two gunicorn workers as docker-compose.yml starts them, and clients on the same machine that
+A warehouse of its own, two web processes as docker-compose.yml starts them, and clients on the same machine that
 keep their connections. Each answer is asked of the database first, so that a link that was withdrawn shows nothing at
 once, and each is counted as a view. Beside it: the same page with If-None-Match, as a browser asks that has it already,
 and the least that this server can answer (/alive), which says how much of the time is BenchHub's.
@@ -30,7 +30,6 @@ CLONE = Path(__file__).resolve().parent.parent
 LIMIT_PER_S = 300
 SECONDS = 5.0
 CLIENTS = 4
-WORKERS = ("-w", "2", "-k", "gthread", "--threads", "8", "--no-control-socket")
 PUBLISH = """
 from benchhub.reports.published_files import reports
 from benchhub.reports.sharing import publish
@@ -71,7 +70,7 @@ def _served() -> Iterator[tuple[int, str]]:
         environment = _environment(cluster.url)
         _manage(environment, "migrate", "-v", "0")
         token = _manage(environment, "shell", "-v", "0", "-c", PUBLISH).split()[-1]
-        with _gunicorn(environment) as port:
+        with _web(environment) as port:
             yield port, token
     finally:
         processes.stop_all()
@@ -90,9 +89,9 @@ def _manage(environment: Mapping[str, str], *words: str) -> str:
 
 
 @contextmanager
-def _gunicorn(environment: Mapping[str, str]) -> Iterator[int]:
+def _web(environment: Mapping[str, str]) -> Iterator[int]:
     port = ports.free_port()
-    command = [sys.executable, "-m", "gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{port}", *WORKERS]
+    command = [sys.executable, "-m", "benchhub.serve", "--listen", f"127.0.0.1:{port}", "--processes", "2"]
     server = subprocess.Popen(command, env=environment, cwd=CLONE, stderr=subprocess.DEVNULL)
     try:
         _wait(port)

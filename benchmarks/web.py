@@ -14,7 +14,8 @@ from pathlib import Path
 from benchhub.embedded import ports
 
 PATIENCE_S = 60
-# As many threads as docker-compose.yml gives a process.
+OWN = "benchhub.wsgi"
+# As many threads as a process of ours has.
 ONE_PROCESS = ("--workers", "1", "--threads", "8")
 
 
@@ -34,9 +35,14 @@ class Door:
 
 @contextmanager
 def served(python: Path, application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
-    """Yield the port of a gunicorn of this Python with this WSGI application. Raises NoAnswerError."""
+    """Yield the port of a web process with this WSGI application: our own server for ours, gunicorn for a peer's.
+
+    Raises NoAnswerError.
+    """
     port = ports.free_port()
     words = ["gunicorn", application, "--bind", f"127.0.0.1:{port}", *ONE_PROCESS, "--log-level", "warning"]
+    if application == OWN:
+        words = ["benchhub.serve", "--listen", f"127.0.0.1:{port}"]
     web = subprocess.Popen([str(python), "-m", *words], cwd=folder, env=dict(environment))
     try:
         _wait_for(port)

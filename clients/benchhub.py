@@ -48,12 +48,12 @@ CONDITIONS = (
 SYSTEM = ("host", "driver", "hardware", "configuration", "postgresql", "path", "label")
 NUMBERS = ("clients", "repeat", "duration_s", "warmup_s")
 PRINTED = {
-    "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+)+)",
+    "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)",
     "clients": r"^number of clients: ([0-9]+)$",
     "thread_rule": r"^number of threads: ([0-9]+)$",
     "duration_s": r"^duration: ([0-9]+) s$",
 }
-SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+)+)"
+SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)"
 PGBENCH_OPTIONS = "b:c:CD:f:F:h:j:lL:M:nNp:P:rR:s:St:T:U:v"
 PGBENCH_WORDS = (
     "aggregate-interval= builtin= client= connect dbname= debug define= exit-on-abort failures-detailed file= host= "
@@ -84,6 +84,8 @@ class Refused(Exception):  # noqa: N818  # a name for scripts
 
 class Client:
     def __init__(self, url, token, timeout_s=60):
+        if not url.lower().startswith(("https://", "http://")):
+            raise ValueError(f"'{url}' is no address of BenchHub: write https://benchhub.example.org")
         self.url, self.token, self.timeout_s = url.rstrip("/"), token, timeout_s
 
     def push(self, results, key=None):
@@ -142,7 +144,7 @@ class Client:
     def _sent(self, request):
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:
+                with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:  # nosec B310
                     return _read(answer)
             except urllib.error.HTTPError as error:
                 if error.code not in PASSING or attempt == ATTEMPTS:

@@ -123,7 +123,11 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "cpu": cpu,
         "block_devices": storage.block_devices(sections.get("block_devices", ""), tree),
         "filesystems": storage.filesystems(
-            sections.get("mounts", ""), sections.get("filesystem_sizes", ""), sections.get("mount_numbers", ""), tree
+            sections.get("mounts", ""),
+            sections.get("filesystem_sizes", ""),
+            sections.get("mount_numbers", ""),
+            tree,
+            storage.zfs_pools(sections.get("zfs_pools", "")),
         ),
         "dmi": _by_file(sections.get("dmi", "")),
         "transparent_huge_pages": _choices(sections.get("transparent_huge_pages", "")),

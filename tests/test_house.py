@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "benchhub/analysis": (),
     "runners": (),
     "benchhub/embedded": (),
+    "benchhub/serve": ("benchhub.accounts", "benchhub.wsgi"),
     "benchhub/ui": ("benchhub.analysis",),
     "benchhub/catalog": ("benchhub.ui", "benchhub.analysis", "benchhub.celery", *PURE_RUNNERS),
     "benchhub/accounts": ("benchhub.ui", "benchhub.catalog"),

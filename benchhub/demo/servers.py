@@ -128,7 +128,7 @@ class Demo:
         ticker = ("celery", "-A", "benchhub.ticker", "beat", "-l", "INFO", "--pidfile=")
         self._serve("ticker", *ticker, "-s", str(schedule / "schedule"))
         inherited = self.web_listener.fileno()
-        words = ("gunicorn", "benchhub.wsgi", "-b", f"fd://{inherited}", *WEB_OPTIONS)
+        words = ("benchhub.serve", "--fd", str(inherited))
         web = self._serve("web", *words, inherits=(inherited,))
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
 
@@ -251,7 +251,6 @@ class Demo:
 
 
 QUIET_WORKER = ("--without-gossip", "--without-mingle")
-WEB_OPTIONS = ("-w", "1", "-k", "gthread", "--threads", "8", "--graceful-timeout", "5", "--no-control-socket")
 
 
 def target_marker(marker: str) -> str:

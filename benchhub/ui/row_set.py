@@ -52,11 +52,11 @@ class Row:
 
     @property
     def main(self) -> SafeString:
-        return mark_safe("".join(self._cell(field) for field in self.fields if not field.is_more))
+        return mark_safe("".join(self._cell(field) for field in self.fields if not field.is_more))  # nosec B308
 
     @property
     def more(self) -> SafeString:
-        return mark_safe("".join(self._cell(field) for field in self.fields if field.is_more))
+        return mark_safe("".join(self._cell(field) for field in self.fields if field.is_more))  # nosec B308
 
     @property
     def is_more_used(self) -> bool:

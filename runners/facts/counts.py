@@ -10,7 +10,7 @@ from typing import Any
 
 from runners.readings import whole
 
-MOST_CPUS = 2**14
+MOST_CPUS, MOST_SOCKETS = 2**14, 2**8
 LONGEST_LIST = 2**16
 
 
@@ -25,7 +25,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`cpus` are those online. What one socket or core has is there only where all have the same number of it."""
+    """`cpus` are those online. What one socket or core has is there only where all have the same number of it.
+
+    `socket_cores` has the cores of each socket where they differ, the largest first.
+    """
 
     cpus: int | None = None
     cores: int | None = None
@@ -33,12 +36,14 @@ class Counts:
     cores_per_socket: int | None = None
     threads_per_core: int | None = None
     kinds: tuple[Kind, ...] = ()
+    socket_cores: tuple[int, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         names = ("cpus", "cores", "sockets", "cores_per_socket", "threads_per_core")
         numbers = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         kinds = [{"name": kind.name, "cores": kind.cores, "cpus": kind.cpus} for kind in self.kinds]
-        return {**numbers, **({"core_kinds": kinds} if len(kinds) > 1 else {})}
+        unlike = {"socket_cores": list(self.socket_cores)} if self.socket_cores else {}
+        return {**numbers, **unlike, **({"core_kinds": kinds} if len(kinds) > 1 else {})}
 
 
 def counts_of_places(places: Iterable[tuple[Hashable, Hashable]], kinds: tuple[Kind, ...] = ()) -> Counts:
@@ -47,6 +52,7 @@ def counts_of_places(places: Iterable[tuple[Hashable, Hashable]], kinds: tuple[K
     threads = Counter(rows)
     has_sockets = all(socket is not None for socket, _ in rows)
     cores = Counter(socket for socket, _ in threads)
+    has_unlike = has_sockets and len(set(cores.values())) > 1 and len(cores) <= MOST_SOCKETS
     return Counts(
         cpus=len(rows),
         cores=len(threads),
@@ -54,6 +60,7 @@ def counts_of_places(places: Iterable[tuple[Hashable, Hashable]], kinds: tuple[K
         cores_per_socket=_only(cores.values()) if has_sockets else None,
         threads_per_core=_only(threads.values()),
         kinds=kinds,
+        socket_cores=tuple(sorted(cores.values(), reverse=True)) if has_unlike else (),
     )
 
 

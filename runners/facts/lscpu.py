@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from runners.readings import count, decimal
@@ -12,7 +15,7 @@ from runners.readings import count, decimal
 from .counts import MOST_CPUS, Counts, Kind, cpu_list, merged
 from .labels import NAMES, label_key
 
-MOST_LINES = 4096
+MOST_LINES, LONGEST_JSON = 4096, 2**20
 LONGEST_NAME = 256
 LARGEST_MHZ = 100_000.0
 COUNTS = (
@@ -71,14 +74,45 @@ def parse(text: str) -> Lscpu:
     return Lscpu(counts, facts, tuple(_unreadable(lines)), tuple(sums))
 
 
+def lines_of_json(text: str) -> str:
+    """Return what `lscpu -J` prints as the lines of lscpu, in its order; "" for any other text."""
+    try:
+        document = json.loads(text[:LONGEST_JSON])
+    except (ValueError, RecursionError):
+        return ""
+    rows = document.get("lscpu") if isinstance(document, dict) else None
+    return "\n".join(islice(_json_lines(rows), MOST_LINES))
+
+
+def _json_lines(rows: Any) -> Iterator[str]:
+    """Yield the fields, each before those that it has below it; they are no deeper than the text that was read."""
+    waiting = deque([rows])
+    while waiting:
+        row = waiting.popleft()
+        if isinstance(row, list):
+            waiting.extendleft(reversed(row))
+        elif isinstance(row, dict):
+            field, data = row.get("field"), row.get("data")
+            if isinstance(field, str):
+                yield f"{field} {data if isinstance(data, str | int) else '-'}".replace("\n", " ")
+            waiting.appendleft(row.get("children"))
+
+
 def _lines(text: str) -> Iterator[_Line]:
-    """Yield the lines that have a name here; what lscpu does not know it prints as '-', or once as '(null)'."""
+    """Yield the lines that have a name here; what lscpu does not know it prints as '-', or once as '(null)'.
+
+    In a language that is not known here, the list behind the number of CPUs is that of those online.
+    """
+    name_before: str | None = None
     for line in text.splitlines()[:MOST_LINES]:
         label, colon, value = line.replace("\N{FULLWIDTH COLON}", ":").partition(":")
         if not colon:  # some translations have lost it
             label, _, value = line.strip().rpartition(" ")
         name = NAMES.get(label_key(label)) if len(label) < LONGEST_NAME else None
         words = " ".join(value.split())
+        if name is None and name_before == "cpus" and (words == "0" or re.search("[,-]", words)) and cpu_list(words):
+            name = "online"
+        name_before = name
         if name:
             yield _Line(name, label.strip(), "" if words in ("-", "(null)") else words)
 
@@ -198,8 +232,11 @@ def _counts_of_kinds(blocks: Sequence[Block], shapes: Sequence[_Shape], cpus: in
 
 
 def _counts_of_shape(shape: _Shape, cpus: int | None) -> tuple[Counts, list[str]]:
-    has_too_many = cpus and shape.cores and shape.cores > cpus
-    if cpus and (has_too_many or (shape.cpus and shape.cpus != cpus)):
+    if cpus is None:
+        # Without the number of CPUs nothing tells whether the rest adds up.
+        return Counts(sockets=1 if shape.sockets == 1 else None), []
+    has_too_many = (shape.cores or shape.sockets or 0) > cpus
+    if has_too_many or (shape.cpus and shape.cpus != cpus):
         return _uneven(shape, cpus)
     return Counts(cpus, shape.cores, shape.sockets, shape.cores_per_socket, shape.threads_per_core), []
 

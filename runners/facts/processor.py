@@ -23,7 +23,7 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
     rows, unplaced = topology.online_places(sections.get("topology", ""), lists)
     platform = replace(platform, has_pptt=PPTT in lists)
     by_kernel = None if unplaced else topology.counts(rows, lists, platform)
-    by_lscpu = lscpu.parse(sections.get("lscpu", ""))
+    by_lscpu = _by_lscpu(sections)
     by_cpuinfo, description = cpuinfo.parse(sections.get("cpuinfo", ""))
     if by_kernel:
         by_kernel = _with_sockets(by_kernel, by_lscpu.counts, platform)
@@ -33,9 +33,18 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
         facts["cpus_offline"] = topology.offline_count(lists)
     facts = {name: value for name, value in facts.items() if value}
     remarks = _remarks(by_kernel, by_lscpu, facts)
+    if by_kernel and topology.has_unlike_packages(rows):
+        remarks.append("The kernel gives one number to packages whose lists of CPUs it tells apart: sockets are open.")
     if unplaced:
         remarks.append(f"sysfs does not say where {len(unplaced)} of the CPUs online are: cores are not counted by it.")
     return facts, [*remarks, *_limits(facts)]
+
+
+def _by_lscpu(sections: Mapping[str, str]) -> lscpu.Lscpu:
+    """Read lscpu's text, or its JSON where the text counts nothing, as in a language that is not known here."""
+    by_text = lscpu.parse(sections.get("lscpu", ""))
+    by_json = None if by_text.counts.cpus else lscpu.parse(lscpu.lines_of_json(sections.get("lscpu_json", "")))
+    return by_json if by_json and by_json.counts.cpus else by_text
 
 
 def _with_sockets(by_kernel: Counts, by_lscpu: Counts, platform: Platform) -> Counts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -22,17 +22,27 @@ PSEUDO_FILESYSTEMS = re.compile(
     r"|proc|pstore|ramfs|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs"
 )
 VIRTUAL_DISK = re.compile(
-    r"^(vd[a-z]|xvd[a-z]|zram|ram[0-9]|nbd|rbd|drbd|zd[0-9]|loop)|qemu|virtual|vbox|vmware|msft|virtio|persistentdisk|nvme_card-pd"
-    r"|elastic block store|blockvolume|bhyve|\bxen\b",
+    r"^(vd[a-z]|xvd[a-z]|zram|ram[0-9]|nbd|rbd|drbd|zd[0-9]|loop|dasd[a-z])|qemu|virtual|vbox|vmware|msft|virtio"
+    r"|persistentdisk|nvme_card-pd|elastic block sto|blockvolume|bhyve|\bxen\b"
+    # What an array of disks gives out over a network: the array alone knows what lies below it.
+    r"|iscsi|\blun\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b",
     re.IGNORECASE,
 )
 # By the start of the identifier that its maker gives a device of the mapper.
 MAPPED = {"LVM": "LVM", "CRYPT": "dm-crypt", "mpath": "multipath", "DMRAID": "dmraid", "VDO": "VDO"}
+# By the start of the name; what lies below a file or a volume of ZFS is not followed.
+NAMED = {"bcache": "bcache", "loop": "a file", "zd": "ZFS volume"}
+# Headings under which zpool lists what holds no data, and the kinds of what it makes of disks.
+BESIDE = ("cache", "spare", "spares")
+VDEV = re.compile(r"(mirror|raidz[1-3]?|draid[1-3]?)(?:[:-].{1,64})?")
+PARTITION = re.compile("[0-9]p[0-9]+$")
 # Whose files lie elsewhere than on a disk of this machine.
 ELSEWHERE = {
-    "tmpfs": "memory", "overlay": "overlay", "aufs": "overlay", "zfs": "ZFS pool", "nfs": "network", "nfs4": "network",
-    "cifs": "network", "smb3": "network", "ceph": "network", "glusterfs": "network", "9p": "host of the guest",
-    "virtiofs": "host of the guest",
+    "tmpfs": "memory", "overlay": "overlay", "aufs": "overlay", "nfs": "network", "nfs4": "network",
+    "cifs": "network", "smb3": "network", "smbfs": "network", "ceph": "network", "glusterfs": "network",
+    "lustre": "network", "beegfs": "network", "gpfs": "network", "orangefs": "network", "afs": "network",
+    "9p": "host of the guest", "virtiofs": "host of the guest", "vboxsf": "host of the guest",
+    "vmhgfs": "host of the guest", "prl_fs": "host of the guest", "drvfs": "host of the guest",
 }  # fmt: skip
 
 
@@ -56,13 +66,22 @@ class Device:
         if self.name.startswith("dm-"):
             return "" if self.kind.startswith("part") else MAPPED.get(self.kind.partition("-")[0], "device mapper")
         if self.name.startswith("md"):
-            return f"md {self.kind}".strip() if self.parents else ""
-        return "bcache" if self.name.startswith("bcache") else ""
+            return f"md {self.kind}".strip() if self.parents and not PARTITION.search(self.name) else ""
+        return next((layer for start, layer in NAMED.items() if self.name.startswith(start)), "")
 
     @property
     def is_disk(self) -> bool:
         is_other = re.match(r"loop|ram[0-9]|sr[0-9]|dm-|md[0-9_]|fd[0-9]|bcache|zd[0-9]", self.name)
         return bool(self.number and not self.parents and not is_other)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool of ZFS: the devices that it is made of, what it makes of them, and parts that are neither."""
+
+    devices: list[str] = field(default_factory=list)
+    layers: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 def devices(text: str) -> dict[str, Device]:
@@ -106,7 +125,36 @@ def _disk(row: Mapping[str, str]) -> Facts:
     return {**disk, "is_rotational": rotational == "1"} if rotational in ("0", "1") else disk
 
 
-def filesystems(mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device]) -> list[Facts]:
+def zfs_pools(text: str) -> dict[str, Pool]:
+    """Return the pools of `zpool list -v -H -P -L` by name; what only caches or stands by is no part of them."""
+    pools, name, is_part = dict[str, Pool](), "", True
+    for line in text.splitlines()[:MOST_LINES]:
+        words = line[:LONGEST_LINE].split()
+        if not words:
+            continue
+        if not line[0].isspace():
+            # A pool's numbers stand behind tabs, a heading has none.
+            is_pool = line.startswith(f"{words[0]}\t")
+            name, is_part = (words[0], True) if is_pool else (name, words[0] not in BESIDE)
+            if is_pool:
+                pools[name] = Pool()
+        elif name and is_part:
+            _add_part(pools[name], words[0])
+    return pools
+
+
+def _add_part(pool: Pool, word: str) -> None:
+    if word.startswith("/"):
+        pool.devices.append(word)
+    elif kind := VDEV.fullmatch(word):
+        pool.layers.append(f"ZFS {kind[1]}")
+    else:
+        pool.unknown.append(word)
+
+
+def filesystems(
+    mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device], pools: Mapping[str, Pool] | None = None
+) -> list[Facts]:
     """Return what is mounted and holds files, each with its size and with what it rests on."""
     sizes_by_folder, index = dict(_sizes(sizes)), _index(tree)
     numbers_by_folder = {words[1]: words[0] for words in map(str.split, numbers.splitlines()) if len(words) == 2}
@@ -121,7 +169,11 @@ def filesystems(mounts: str, sizes: str, numbers: str, tree: Mapping[str, Device
         by_folder[folder] = {
             **mount,
             **sizes_by_folder.get(folder, {}),
-            **_ground(kind, _start(device, numbers_by_folder.get(mounted, ""), index), tree),
+            **(
+                _ground_of_pool(device.partition("/")[0], pools or {}, index, tree)
+                if kind == "zfs"
+                else _ground(kind, _start(device, numbers_by_folder.get(mounted, ""), index), tree)
+            ),
         }
     return list(by_folder.values())
 
@@ -143,15 +195,32 @@ def _ground(kind: str, start: Sequence[str], tree: Mapping[str, Device]) -> Fact
     if not start:
         return {}
     chain = list(islice(_below(start, tree), MOST_BELOW))
-    if len(chain) == MOST_BELOW:
+    # Disks of which some are missing would be others than there are.
+    if len(chain) == MOST_BELOW or any(parent not in tree for part in chain for parent in part.parents):
         return {}
     layers = list(dict.fromkeys(part.layer for part in chain if part.layer))
-    disks = list(dict.fromkeys(part.name for part in chain if not part.parents))
+    disks = list(dict.fromkeys(part.name for part in chain if not part.parents and not part.layer))
     return {**({"layers": layers} if layers else {}), "disks": disks}
+
+
+def _ground_of_pool(
+    name: str, pools: Mapping[str, Pool], index: Mapping[str, Sequence[str]], tree: Mapping[str, Device]
+) -> Facts:
+    """Return the pool of ZFS, and its disks where all of its parts are known."""
+    facts, pool = {"rests_on": f"ZFS pool {name[:64]}"}, pools.get(name, Pool())
+    starts = [_start(device, "", index) for device in pool.devices]
+    if not starts or not all(starts) or pool.unknown:
+        return facts
+    ground = _ground("", [part for start in starts for part in start], tree)
+    layers = list(dict.fromkeys([*pool.layers, *ground.get("layers", ())]))
+    return {**facts, **ground, **({"layers": layers} if layers else {})} if ground else facts
 
 
 def _start(device: str, number: str, index: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return the devices that a mount is of: several of btrfs, whose own number is no device's."""
+    if device.startswith("/dev/") and ":/dev/" in device:  # bcachefs
+        parts = [_start(part, "", index) for part in device.split(":")]
+        return [name for part in parts for name in part] if all(parts) else ()
     name = device.removeprefix("/dev/").removeprefix("mapper/").replace("/", "!")
     is_device = device.startswith("/dev/")
     return (

@@ -23,6 +23,8 @@ FILES = {
     "thread_siblings_list": "siblings",
     "core_cpus_list": "siblings",
     "thread_siblings": "siblings_mask",
+    "package_cpus_list": "peers",
+    "core_siblings_list": "peers",
     "cpu_capacity": "capacity",
     "midr_el1": "midr",
 }
@@ -71,6 +73,7 @@ class Place:
     core: str = "-"
     siblings: str = "-"
     siblings_mask: str = "-"
+    peers: str = "-"
     capacity: str = "-"
     midr: str = "-"
 
@@ -132,10 +135,23 @@ def counts(rows: Mapping[int, Place], lists: Mapping[str, str], platform: Platfo
     if not rows or None in cores.values():
         return None
     sockets = {cpu: place.socket_key for cpu, place in rows.items()}
-    if None in sockets.values() or (platform.may_call_clusters_packages and len(set(sockets.values())) > 1):
+    if (
+        has_unlike_packages(rows)
+        or None in sockets.values()
+        or (platform.may_call_clusters_packages and len(set(sockets.values())) > 1)
+    ):
         sockets = dict.fromkeys(rows)
     kinds = kinds_of_groups(_kind_names(rows, lists, platform), cores)
     return counts_of_places(((sockets[cpu], cores[cpu]) for cpu in rows), kinds if len(kinds) > 1 else ())
+
+
+def has_unlike_packages(rows: Mapping[int, Place]) -> bool:
+    """Tell whether CPUs have the number of a package in common but are not in each other's lists of its CPUs."""
+    peers: dict[Hashable, set[str]] = {}
+    for cpu, place in rows.items():
+        if place.socket_key is not None and is_in_list(cpu, place.peers):
+            peers.setdefault(place.socket_key, set()).add(place.peers)
+    return any(len(lists) > 1 for lists in peers.values())
 
 
 def _kind_names(rows: Mapping[int, Place], lists: Mapping[str, str], platform: Platform) -> dict[int, str]:

@@ -20,6 +20,8 @@ places_of_cpus() {
     grep -s . /dev/null cpu[0-9]*/topology/thread_siblings_list ||
         grep -s . /dev/null cpu[0-9]*/topology/core_cpus_list ||
         grep -s . /dev/null cpu[0-9]*/topology/thread_siblings
+    grep -s . /dev/null cpu[0-9]*/topology/package_cpus_list ||
+        grep -s . /dev/null cpu[0-9]*/topology/core_siblings_list
     grep -s . /dev/null cpu[0-9]*/cpu_capacity cpu[0-9]*/regs/identification/midr_el1
 }
 # Lines 'name|number|kind|title|parents|sectors|rotational|scheduler|model', by builtins alone.
@@ -90,6 +92,7 @@ done
 show kernel uname -r
 show architecture uname -m
 show lscpu lscpu
+show lscpu_json lscpu -J
 show cpu_lists values_of /sys/devices/system/cpu/online /sys/devices/system/cpu/present /sys/devices/cpu_core/cpus \
     /sys/devices/cpu_atom/cpus /sys/devices/cpu_lowpower/cpus /sys/devices/system/node/online \
     /sys/devices/system/node/has_cpu
@@ -103,6 +106,8 @@ show meminfo cat /proc/meminfo
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 section block_tree; tree_of_disks 2> /dev/null | head -n 8192
 section mount_numbers; cut -d ' ' -f 3,5 /proc/self/mountinfo 2> /dev/null
+# As links are followed, the names are the kernel's own.
+show zfs_pools zpool list -v -H -P -L
 section memory_modules
 for folder in /sys/devices/system/edac/mc/mc*/dimm* /sys/devices/system/edac/mc/mc*/rank*; do
     { read -r size < "$folder/size" && read -r kind < "$folder/dimm_mem_type" && echo "$size $kind"; } 2> /dev/null

@@ -49,6 +49,10 @@ class Tool(ABC):
     samples_log: bool = False
     # Whether there is no result without that log.
     needs_log: bool = False
+    # The beginnings of lines that stand in every report that can be read, by which one is known that cannot be.
+    beginnings: tuple[str, ...] = ()
+    # Lines that every version prints once, one of the alternatives that "|" divides: a report without one is cut off.
+    always: tuple[str, ...] = ()
     # Files that a delivered output needs beside what was printed.
     needed_files: tuple[str, ...] = ()
     # Types of transaction that have response times of their own, in the order of their definition.

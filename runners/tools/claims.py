@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CLIENT_VERSION, SERVER_VERSION = "client_version", "server_version"
-CLIENTS, THREADS, DURATION = "clients", "threads", "duration"
+CLIENTS, THREADS, DURATION, WARMUP = "clients", "threads", "duration", "warmup"
 
 VERSION = re.compile(r"(?<!\d)(\d{1,3})(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?(devel|(?:alpha|beta|rc)\d{0,3})?")
 LONGEST_WORDS = 80

@@ -19,11 +19,12 @@ BANNER = 1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The text of one run, the number of the line at which it begins, and its number of clients where it says that."""
+    """The text of one run, the number of the line at which it begins, and the clients and threads that it says."""
 
     line: int
     text: str
     clients: int | None = None
+    threads: int | None = None
 
 
 class Layout:
@@ -31,14 +32,17 @@ class Layout:
 
     `banner` names the program, also where it ran nothing. `once` are the beginnings of lines that a run prints once, in
     their order; its summary begins with that at the place `summary`. `progress` ends with the time of a report, of
-    which the number is a group, and `clients` has that of the clients.
+    which the number is a group; `clients` and `threads` have those of clients and threads ("": it has no such line).
     """
 
-    def __init__(self, banner: str, once: Sequence[str], progress: str, summary: int, clients: str) -> None:
+    def __init__(
+        self, banner: str, once: Sequence[str], progress: str, summary: int, clients: str, threads: str = ""
+    ) -> None:
         self._marks = re.compile("|".join(f"({line})" for line in (banner, *once)))
         self._progress = re.compile(progress)
         self._summary = summary + 2
         self._clients = re.compile(f"^{clients}", re.MULTILINE)
+        self._threads = re.compile(f"^{threads}", re.MULTILINE) if threads else None
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """Return the text of each run in it; empty where there is no line of a run."""
@@ -48,11 +52,10 @@ class Layout:
         # What stands before the first run, as a shell's own lines, stays with it.
         bounds = pairwise([0, *begins[1:], len(lines)])
         texts = ("\n".join(lines[start:end]) for start, end in bounds)
-        return tuple(Part(begin + 1, text, self._clients_of(text)) for begin, text in zip(begins, texts, strict=True))
-
-    def _clients_of(self, text: str) -> int | None:
-        match = self._clients.search(text)
-        return int(match[1]) if match else None
+        return tuple(
+            Part(begin + 1, text, _number(self._clients, text), _number(self._threads, text))
+            for begin, text in zip(begins, texts, strict=True)
+        )
 
     def _beginnings(self, lines: Sequence[str]) -> Iterator[int]:
         reader = _Reader(self._summary)
@@ -65,6 +68,11 @@ class Layout:
                 continue
             if begin is not None:
                 yield begin
+
+
+def _number(line: re.Pattern[str] | None, text: str) -> int | None:
+    match = line.search(text) if line else None
+    return int(match[1]) if match else None
 
 
 class _Reader:

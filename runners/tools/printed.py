@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 # Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
@@ -15,13 +16,43 @@ REASON_LINES = 3
 REASON_LENGTH = 500
 
 
+# What a terminal makes of a text that was copied from it: colours, titles, sets of characters.
+ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
+BYTE_ORDER_MARK = "\ufeff"
+LONGEST_PREFIX = 60
+
+
 def text_of(output: bytes) -> str:
     """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing.
 
-    Lines may end as Windows ends them.
+    Lines may end as Windows or a terminal ends them; colours and blanks at their ends are no part of them.
     """
     text = output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return text.replace("\r\n", "\n")
+    text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, ""))
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    return "\n".join(line.rstrip(" \t\r") for line in lines)
+
+
+def added_text(text: str, beginnings: Sequence[str]) -> str:
+    """Say what stands before the lines that a program always begins so, as times of a log; "" where nothing does."""
+    for beginning in beginnings:
+        lines = [line for line in text.split("\n") if beginning in line]
+        if lines and not any(line.startswith(beginning) for line in lines):
+            prefix = lines[0].partition(beginning)[0][:LONGEST_PREFIX]
+            return (
+                f"Its lines do not begin as they were printed: before '{beginning.strip()}' stands '{prefix}'. "
+                "Send the text without what was added to its lines."
+            )
+    return ""
+
+
+def cut_text(text: str, always: Sequence[str]) -> str:
+    """Say which line a report lacks that all have, each with alternatives by "|"; "" where it is whole."""
+    lines = [line.lstrip(" \t") for line in text.split("\n")]
+    absent = next((name for name in always if not any(line.startswith(tuple(name.split("|"))) for line in lines)), "")
+    if not absent:
+        return ""
+    return f"It is cut off: it has no line '{absent.partition('|')[0].strip()}', which every version prints."
 
 
 def last_errors(stderr: str) -> str:

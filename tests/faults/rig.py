@@ -187,7 +187,7 @@ class Rig:
         return self._celery(name, *words, app="benchhub.ticker", **environment)
 
     def web(self, port: int) -> Child:
-        words = ("gunicorn", "benchhub.wsgi", "-b", f"127.0.0.1:{port}", "-w", "1", "--no-control-socket")
+        words = ("benchhub.serve", "--listen", f"127.0.0.1:{port}")
         return self._python("web", *words)
 
     def both(self) -> Child:

@@ -17,6 +17,8 @@ CHECKS = (
     latencies.derived_average,
     latencies.average_in_sum,
     latencies.order,
+    latencies.deviation,
+    latencies.longest,
     latencies.histogram,
     latencies.histogram_total,
     rates.rate,
@@ -29,6 +31,7 @@ CHECKS = (
     counts.failures,
     counts.retries,
     counts.late,
+    counts.planned,
     threads.threads,
     counts.few_transactions,
 )

@@ -43,6 +43,8 @@ CONTRADICTIONS = frozenset(
         "connections",
         "rate-limit",
         "latency-limit",
+        "failures",
+        "warmup",
     }
 )
 SLIGHT = frozenset({"overrun", "threads-uneven", "threads-beyond-clients", "clients-share-host"})

@@ -31,6 +31,8 @@ class Evidence:
     `commits_per_transaction` says how often one transaction of the script commits (None: not known, as with
     custom scripts). `rate_limited` is an open loop (-R), where clients wait by design. `connect_each` is -C.
     `duration_is_planned`: the duration is the one asked for, which a run leaves by up to one transaction.
+    `connection_time_ms` is what connecting took each transaction with -C. `planned_transactions` is their number where
+    a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
     and `progress_busy_s` the seconds that they took together.
@@ -70,6 +72,9 @@ class Evidence:
     late_transactions: int | None = None
     lag_average_ms: float | None = None
     lag_max_ms: float | None = None
+    connection_time_ms: float | None = None
+    planned_transactions: int | None = None
+    skipped_transactions: int = 0
 
     @property
     def lasted_s(self) -> float | None:

@@ -30,6 +30,31 @@ def note(text: Node | str, about: Sequence[str] = (), role: str = "plain") -> No
     return text if isinstance(text, dict) else _node({"text": text, "role": role}, about)
 
 
+def answer(verdict: str, sentences: Iterable[str], tiles: Iterable[Node], picture: Node, confidence: Node) -> Node:
+    """Build the card that a document opens with; see `tile`, `picture` and `confidence` for its parts."""
+    parts = {"tiles": list(tiles), "picture": picture, "confidence": confidence}
+    return {"kind": "answer", "verdict": verdict, "sentences": list(sentences), **parts}
+
+
+def tile(title: str, value: str, unit: str, notes: Iterable[str]) -> Node:
+    return {"title": title, "value": value, "unit": unit, "notes": list(notes)}
+
+
+def picture(title: str, caption: str, bars: Iterable[Node]) -> Node:
+    return {"title": title, "caption": caption, "bars": list(bars)}
+
+
+def bar(label: str, under: str, value: str, width_percent: str, series: int, pattern: int) -> Node:
+    """Build a bar, `width_percent` of the longest one; `series` is its colour, `pattern` its hatching, 0 for none."""
+    texts = {"label": label, "under": under, "value": value, "width_percent": width_percent}
+    return {**texts, "series": series, "pattern": pattern}
+
+
+def confidence(words: str, level: str, reason: str, more: str) -> Node:
+    """Build how far the answer is to be trusted: `reason` is the weightiest doubt, `more` counts the others."""
+    return {"words": words, "level": level, "reason": reason, "more": more}
+
+
 def figure(name: str, title: str, label: str, plotly: Mapping[str, Any], about: Sequence[str] = ()) -> Node:
     """Build a figure; `label` is read out in the place of the picture."""
     return _node({"kind": "figure", "id": name, "title": title, "label": label, "plotly": dict(plotly)}, about)
@@ -101,6 +126,11 @@ def bundle(name: str, title: str, files: Mapping[str, str]) -> Node:
 def name(about: str, name: str, alias: str) -> Node:
     """Build a name that stands in texts: its class, and the alias that replaces it where that class is hidden."""
     return {"about": about, "name": name, "alias": alias}
+
+
+def typed(where: str, text: str) -> Node:
+    """Build a text that somebody typed freely, with where it stands, for whoever publishes; no page shows the list."""
+    return {"where": where, "text": text}
 
 
 def _node(node: Node, about: Sequence[str], series: int | None = None) -> Node:

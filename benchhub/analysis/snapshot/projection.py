@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .nodes import Node
+from .redaction import HIDDEN, Redactor
 
 # What a link can hide, in words.
 CLASSES: Mapping[str, str] = {
@@ -19,16 +20,8 @@ CLASSES: Mapping[str, str] = {
     "discount": "Discounts",
     "vendor": "Names of vendors, machines and licences",
 }
-HIDDEN = "hidden"
-# Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
-LONG_NAME = 8
-TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title")
-BREAK_WITHIN, BREAK_BETWEEN = r"(?:<br>)?", r"(?:\s|<br>)+"
-LEFT_OUT = re.compile(r"<br>|[\s,'\"\\]")
-# As JSON, SQL and shell write them in the files of a bundle.
-QUOTED = {"'": "'{1,2}", '"': r'\\?"', "\\": r"\\{1,2}"}
+TEXT_OF_FIGURES = ("name", "text", "ticktext", "hovertemplate", "x", "y", "customdata", "title", "categoryarray")
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
-ADDRESSES = r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.])|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}(?![\w:])"
 
 
 def project(document: Node, hidden: Collection[str]) -> Node:
@@ -41,15 +34,29 @@ def project(document: Node, hidden: Collection[str]) -> Node:
     return _Projector(document.get("names", ()), hidden).document(document)
 
 
+def typed(document: Node, hidden: Collection[str]) -> list[tuple[str, str]]:
+    """Return (where, text) of each text that somebody typed freely, without the hidden classes.
+
+    A document of an earlier release has no list of them: of such a one the title and what was found stand for it.
+    """
+    redactor = Redactor(document.get("names", ()), hidden)
+    first = {"where": "Title", "text": document["title"]}
+    sections = [section for section in document["sections"] if section["id"] == "found"]
+    paragraphs = [
+        {"where": "What was found", "text": block["text"]}
+        for section in sections
+        for block in section["blocks"]
+        if "text" in block
+    ]
+    listed = document.get("typed", [first, *paragraphs])
+    return [(redactor.text(node["where"]), redactor.text(node["text"])) for node in listed]
+
+
 class _Projector:
     def __init__(self, names: Iterable[Node], hidden: Collection[str]) -> None:
         self.hidden = sorted(hidden)
         self.allowed = CLASSES.keys() - set(hidden)
-        alias_by_name = {
-            entry["name"]: entry["alias"] for entry in names if entry["about"] in hidden and entry["name"].strip()
-        }
-        self.aliases = {_key(name): alias for name, alias in alias_by_name.items()}
-        self.pattern = _pattern(alias_by_name, with_addresses="address" in hidden)
+        self.redactor = Redactor(names, hidden)
 
     def document(self, document: Node) -> Node:
         return {
@@ -69,9 +76,7 @@ class _Projector:
         return set(node.get("about", ())) <= self.allowed
 
     def text(self, text: str) -> str:
-        if self.pattern is None:
-            return text
-        return self.pattern.sub(lambda match: self.aliases.get(_key(match[0]), HIDDEN), text)
+        return self.redactor.text(text)
 
     def section(self, section: Node) -> Node:
         blocks = [block for block in section["blocks"] if block["kind"] in self.blocks]
@@ -82,7 +87,37 @@ class _Projector:
 
     @property
     def blocks(self) -> Mapping[str, Callable[[Node], Node]]:
-        return {"paragraph": self.paragraph, "list": self.listing, "table": self.table, "figure": self.figure}
+        return {
+            "answer": self.answer,
+            "paragraph": self.paragraph,
+            "list": self.listing,
+            "table": self.table,
+            "figure": self.figure,
+        }
+
+    def answer(self, answer: Node) -> Node:
+        picture = answer["picture"]
+        return {
+            "kind": "answer",
+            "verdict": self.text(answer["verdict"]),
+            "sentences": [self.text(sentence) for sentence in answer["sentences"]],
+            "tiles": [self.tile(tile) for tile in answer["tiles"]],
+            "picture": {
+                **self.texts(picture, ("title", "caption")),
+                "bars": [self.bar(bar) for bar in picture["bars"]],
+            },
+            "confidence": self.texts(answer["confidence"], ("words", "level", "reason", "more")),
+        }
+
+    def tile(self, tile: Node) -> Node:
+        texts = self.texts(tile, ("title", "value", "unit"))
+        return {**texts, "notes": [self.text(note) for note in tile["notes"]]}
+
+    def bar(self, bar: Node) -> Node:
+        return {**_subset(bar, ("width_percent", "series", "pattern")), **self.texts(bar, ("label", "under", "value"))}
+
+    def texts(self, node: Node, keys: Iterable[str]) -> Node:
+        return {key: self.text(node[key]) for key in keys}
 
     def paragraph(self, paragraph: Node) -> Node:
         return {**_subset(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}
@@ -157,27 +192,3 @@ class _Projector:
 
 def _subset(node: Node, keys: Iterable[str]) -> Node:
     return {key: node[key] for key in keys if key in node}
-
-
-def _pattern(names: Collection[str], *, with_addresses: bool) -> re.Pattern[str] | None:
-    """Return a pattern of any of the names, the longest first, so that one that holds another goes as a whole."""
-    parts = [_name_pattern(name) for name in sorted(names, key=len, reverse=True)]
-    parts += [ADDRESSES] if with_addresses else []
-    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
-
-
-def _name_pattern(name: str) -> str:
-    """Return a pattern of the name however it is quoted or broken into lines: labels of figures break at any place,
-    without their commas.
-    """
-    words = [
-        BREAK_WITHIN.join(QUOTED.get(character, re.escape(character)) for character in word) for word in name.split()
-    ]
-    words = [f"{word.removesuffix(',')},?" if word.endswith(",") else word for word in words]
-    pattern = BREAK_BETWEEN.join(words)
-    return pattern if len(name) >= LONG_NAME else rf"(?<![0-9A-Za-z]){pattern}(?![0-9A-Za-z])"
-
-
-def _key(name: str) -> str:
-    """Return the same key for a name however it is quoted or broken into lines."""
-    return LEFT_OUT.sub("", name).casefold()

@@ -29,6 +29,11 @@ MOST_FAULTS = 100
 DAY_S = 86_400
 KEY = {"max_length": 60}
 MOST_FILES = 20
+# '16.4 (Debian 16.4-1.pgdg120+1)', 'PostgreSQL 18beta1', '1.1.0-3ceba0b'.
+VERSION = re.compile(
+    r"(?:(?:PostgreSQL|pgbench|sysbench) )?"
+    r"([0-9]{1,2}(?:(?:\.[0-9]{1,3}){1,2}|(?:\.[0-9]{1,3})?(?:devel|(?:alpha|beta|rc)[0-9]{1,2})))(?:[ ,+~-].*)?"
+)
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 NAMES_TAKEN = ("out.log", "err.log", "brought.json")
 FILE_NAME_RULE = "write letters, digits, points and dashes; what was printed belongs into stdout and stderr."
@@ -60,6 +65,21 @@ EXAMPLE = {
 }  # fmt: skip
 
 
+class VersionSent(drf.CharField):
+    """A version as its program prints it; what a distribution adds to it is left out."""
+
+    LONGEST = 100
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=self.LONGEST, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        match = VERSION.fullmatch(super().to_internal_value(data))
+        if not match:
+            raise drf.ValidationError("Write the version with its minor number, as the program prints it: 18.1.")
+        return match[1]
+
+
 class SystemBrought(Strict):
     """By name: hardware and configuration as in the catalogue; hosts need not be there."""
 
@@ -67,7 +87,7 @@ class SystemBrought(Strict):
     driver = drf.CharField(**KEY, required=False, help_text="Where the load generator ran; left out: there too.")
     hardware = drf.CharField(max_length=120, help_text="Prices are counted by it.")
     configuration = drf.CharField(max_length=120)
-    postgresql = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Version of the server: 18.1.")
+    postgresql = VersionSent(help_text="Version of the server: 18.1.")
     path = drf.ChoiceField(choices=models.System.Path.choices)
     label = drf.CharField(max_length=160, required=False)
 
@@ -136,7 +156,7 @@ class ResultRequest(Strict):
     experiment = drf.CharField(max_length=160, help_text="The experiment that it is to stand in; made if it is new.")
     source = drf.CharField(max_length=300, help_text="Whence: a job, a file, an address.")
     workload = drf.CharField(max_length=120, help_text="Its name in the catalogue.")
-    client_version = drf.RegexField(r"^[0-9]{1,2}(\.[0-9]{1,3}){1,2}$", help_text="Of the client program: 18.1.")
+    client_version = VersionSent(help_text="Of the client program: 18.1.")
     clients = drf.IntegerField(
         min_value=1,
         max_value=1_000_000,
@@ -146,7 +166,9 @@ class ResultRequest(Strict):
     repeat = drf.IntegerField(min_value=1, max_value=1_000_000, required=False, help_text="Left out: the next.")
     duration_s = drf.IntegerField(min_value=1, max_value=DAY_S)
     warmup_s = drf.IntegerField(min_value=0, max_value=DAY_S, required=False)
-    thread_rule = drf.CharField(max_length=20, required=False, help_text="clients, clients/2, or a number.")
+    thread_rule = drf.CharField(
+        max_length=20, required=False, help_text="clients, clients/2, or a number. Left out: as the output says."
+    )
     vacuum = drf.BooleanField(required=False)
     checkpoint = drf.BooleanField(required=False)
     measured_at = Moment(help_text="When the measured part began.")

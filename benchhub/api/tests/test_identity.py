@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path
-
 import pytest
 
-from benchhub.accounts.rights import Role
-from benchhub.accounts.testing import make_user
-from benchhub.api.bench.deliveries import EXAMPLE
-from benchhub.api.conftest import program
+from benchhub.api.tests.delivered import RECORDED, delivery, faults, recorded
 from benchhub.bench.models import Result, Run
-from benchhub.catalog.models import Configuration, Workload
+from benchhub.catalog.models import Workload
 
 pytestmark = pytest.mark.django_db
-RECORDED = Path(__file__).resolve().parents[3] / "runners" / "tools" / "recorded"
-WORKLOADS = {
-    "reads": {"script": "select-only", "query_mode": "simple", "scale": 1},
-    "reads, prepared": {"script": "select-only", "query_mode": "prepared", "scale": 1},
-    "TPC-B": {"script": "tpcb-like", "query_mode": "extended", "scale": 1},
-    "files": {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT 1;", "weight": 3}, {"text": "SELECT 2;"}]},
-}
-
-
-@pytest.fixture
-def courier(hardware):
-    Configuration.objects.create(name="defaults", settings={"fsync": "on"})
-    for name, parameters in WORKLOADS.items():
-        Workload.objects.create(name=name, tool="pgbench", parameters=parameters)
-    Workload.objects.create(name="oltp", tool="sysbench", parameters={"script": "oltp_read_write"})
-    return program(make_user("ci", Role.RUNNER), "ingest", "read")
-
-
-def delivery(stdout, workload, release, **changes):
-    """A run of 1 s by 4 clients on 2 threads, as most recordings are."""
-    sent = copy.deepcopy(EXAMPLE)
-    sent["system"] |= {"hardware": "Box", "postgresql": release}
-    sent |= {"workload": workload, "client_version": release, "clients": 4, "thread_rule": "2", "duration_s": 1}
-    return {**sent, "output": {"stdout": stdout}, **changes}
-
-
-def recorded(version, case, workload, release, **changes):
-    return delivery((RECORDED / version / case / "out.log").read_text(), workload, release, **changes)
-
-
-def faults(courier, sent):
-    answer = courier.send("post", "deliveries/", sent)
-    assert answer.status_code == 422, answer.content
-    assert not Run.objects.exists()
-    return [(fault["pointer"], fault["detail"]) for fault in answer.json()["errors"]]
-
-
 PLAIN = {"16": "16.14", "15": "15.18", "18": "18.4", "14": "14.1", "13": "13.4"}
 
 

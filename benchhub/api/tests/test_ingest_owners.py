@@ -5,6 +5,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from benchhub.accounts import rights
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.bench.deliveries import EXAMPLE
@@ -70,3 +71,22 @@ def test_who_imported_a_result_sets_it_aside_and_no_other_runner_does(owner, cli
     run.refresh_from_db()
     assert run.set_aside_at is not None
     assert program(owner, "run").send("post", f"runs/{run.pk}/put-back/").status_code == 200
+
+
+def test_who_is_a_viewer_by_now_sets_no_import_of_their_own_aside(owner, client):
+    deliver(owner)
+    run = Run.objects.get()
+    token = program(owner, "run")
+    rights.give_role(owner, Role.VIEWER)
+    client.force_login(owner)
+    address, reason = reverse("run-set-aside", args=[run.pk]), {"reason": "The wrong build."}
+    answers = [
+        client.get(address),
+        client.post(address, reason),
+        client.post(reverse("run-put-back", args=[run.pk])),
+        token.send("post", f"runs/{run.pk}/set-aside/", reason),
+        token.send("post", f"runs/{run.pk}/put-back/"),
+    ]
+    assert [answer.status_code for answer in answers] == [403] * 5
+    run.refresh_from_db()
+    assert run.set_aside_at is None

@@ -10,10 +10,10 @@ from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q, Sum
+from django.db.models import Avg, Count, F, Func, Max, Min, OuterRef, Q, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, Exp, Ln, Now
 
-from benchhub.catalog.models import Host, PgBuild, Workload
+from benchhub.catalog.models import PgBuild, Workload
 from runners import tools
 
 from .delivery import Delivery
@@ -22,41 +22,52 @@ from .growth import Grown, Growth
 from .states import ACTIVE, FINAL, State
 from .systems import Protocol, System
 
+KEYS = ArrayField(models.BigIntegerField())
+EACH = "unnest(ARRAY[%(expressions)s])"
+
+
+def _subtotal(counts: models.QuerySet[Any]) -> Coalesce:
+    """Return the `number` of a subquery of one row at most, 0 for none."""
+    return Coalesce(Subquery(counts.values("number")), 0, output_field=models.BigIntegerField())
+
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def with_host_keys(self) -> Self:
         """Add to each experiment the `host_keys` of all drivers and servers that its runs need."""
-        on_host = Q(system__experiments=OuterRef("pk")) | Q(instances__system__experiments=OuterRef("pk"))
-        return self.annotate(
-            host_keys=ArraySubquery(Host.objects.filter(on_host).order_by("pk").values("pk").distinct())
-        )
+        # From the few systems of an experiment to their hosts: the other way round each host has all its experiments.
+        rows = ExperimentSystem.objects.filter(experiment=OuterRef("pk")).order_by()
+        hosts = Func("system__driver", "system__instance__host", template=EACH, output_field=models.BigIntegerField())
+        keys = ArraySubquery(rows.annotate(host=hosts).values("host").distinct().order_by("host"))
+        return self.annotate(host_keys=Func(keys, Value(None), function="array_remove", output_field=KEYS))
 
     def waiting(self) -> Self:
         """Return the experiments with runs in the queue, the next one first, with counts and seconds of these runs.
 
         One that grows and was paused between two steps waits as well, though it has no run just then.
         """
-        queued = Q(runs__state=State.QUEUED)
+        queued = Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED).order_by().values("experiment")
+        loads = queued.filter(kind=Run.Kind.LOAD)
+        has_queued = Q(pk__in=Run.objects.queued().order_by().values("experiment"))
         experiments = self.with_host_keys().annotate(
-            queued_count=Count("runs", filter=queued),
-            queued_loads=Count("runs", filter=queued & Q(runs__kind=Run.Kind.LOAD)),
+            queued_count=_subtotal(queued.annotate(number=Count("pk"))),
+            queued_loads=_subtotal(loads.annotate(number=Count("pk"))),
             queued_runs=F("queued_count") - F("queued_loads"),
-            queued_s=Sum("runs__expected_s", filter=queued),
+            queued_s=_subtotal(queued.annotate(number=Sum("expected_s"))),
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
         is_growing = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
         is_held = Q(paused_at__isnull=False) & is_growing
-        return experiments.filter(Q(queued_count__gt=0) | is_held).order_by("-priority", age, "pk")
+        return experiments.filter(has_queued | is_held).order_by("-priority", age, "pk")
 
     def tripped(self) -> Self:
         """Return the experiments with so many failures, since they were last resumed, that their policy stops them."""
-        has_failed = Q(runs__state__in=[State.FAILED, State.LOST])
-        is_recent = Q(resumed_at=None) | Q(runs__ended_at__gt=F("resumed_at"))
-        waits = Exists(Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED))
+        is_recent = Q(experiment__resumed_at=None) | Q(ended_at__gt=F("experiment__resumed_at"))
+        failed = Run.objects.filter(is_recent, experiment=OuterRef("pk"), state__in=[State.FAILED, State.LOST])
+        counts = failed.order_by().values("experiment").annotate(number=Count("pk"))
         return (
             self.exclude(failure_policy=Experiment.FailurePolicy.CONTINUE)
-            .filter(waits, paused_at=None)
-            .annotate(failures=Count("runs", filter=has_failed & is_recent))
+            .filter(pk__in=Run.objects.queued().order_by().values("experiment"), paused_at=None)
+            .annotate(failures=_subtotal(counts))
             .filter(failures__gte=F("failure_limit"))
         )
 
@@ -99,6 +110,7 @@ class Experiment(Designed, Grown):
     objects = ExperimentQuerySet.as_manager()
 
     class Meta:
+        indexes = [models.Index(fields=["-created_at", "-id"], name="experiment_newest")]
         constraints = [
             models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
             models.CheckConstraint(condition=~Q(client_levels=[]), name="experiment_has_levels"),
@@ -123,9 +135,12 @@ class ExperimentSystem(models.Model):
     experiment = models.ForeignKey(Experiment, models.CASCADE)
     system = models.ForeignKey(System, models.PROTECT)
     position = models.PositiveIntegerField()
+    # Kept by triggers of the database, in the transaction that changes it: lists must not count all runs.
+    result_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         ordering = ["position"]
+        indexes = [models.Index(fields=["experiment", "system"], condition=Q(result_count__gt=0), name="curve_exists")]
         constraints = [
             models.UniqueConstraint(fields=["experiment", "system"], name="experiment_system_once"),
         ]
@@ -235,6 +250,10 @@ class Run(SetAside):
         indexes = [
             models.Index(fields=["experiment", "position"], condition=Q(state="queued"), name="run_queue"),
             models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
+            models.Index(fields=["experiment"], condition=~Q(state__in=list(map(str, FINAL))), name="run_unfinished"),
+            models.Index(fields=["experiment"], condition=Q(state__in=["failed", "lost"]), name="run_failed"),
+            models.Index(fields=["-created_at", "-id"], name="run_newest"),
+            models.Index(fields=["clients", "id"], name="run_clients"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -63,6 +63,7 @@ class Result(models.Model):
     objects = ResultQuerySet.as_manager()
 
     class Meta:
+        indexes = [models.Index(fields=["-parsed_at", "-id"], name="result_newest")]
         constraints = [models.CheckConstraint(condition=Q(throughput__gt=0), name="result_has_throughput")]
 
     def __str__(self) -> str:

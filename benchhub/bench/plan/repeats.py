@@ -34,7 +34,7 @@ class RepeatsForm(forms.Form):
         self.kind = RATES if experiment.rates_tps else CLIENTS
         if experiment.rates_tps:
             self.fields["levels"].label = "Offered rates, TPS"
-        self.fields["levels"].initial = spell(self.experiment_levels)
+        self.initial.setdefault("levels", spell(self.experiment_levels))
 
     def clean_levels(self) -> list[int]:
         levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"], self.kind))

@@ -157,7 +157,8 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
     if retired := preview.retired_instances(experiment):
         messages.error(request, f"Nothing can be added, because an instance of it is retired: {', '.join(retired)}.")
         return redirect("experiment", pk)
-    form = RepeatsForm(request.POST or None, experiment=experiment)
+    initial = {name: request.GET[name] for name in ("levels", "repeats") if name in request.GET}
+    form = RepeatsForm(request.POST or None, experiment=experiment, initial=initial)
     if request.method == "POST" and form.is_valid():
         runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
         transaction.on_commit(wake)

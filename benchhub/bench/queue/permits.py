@@ -25,8 +25,13 @@ def require_run(user: Any, run: Run) -> None:
 
 
 def require_counting(user: Any, run: Run) -> None:
-    """Raise PermissionDenied unless the user may say whether a run counts: who imported it, or who may run there."""
-    if run.delivery is None or run.delivery.by_id != user.pk:
+    """Raise PermissionDenied unless the user may say whether a run counts: who may run there, or a runner's own import.
+
+    A viewer changes no figure, not even by what they imported while they were a runner.
+    """
+    if run.delivery is not None and run.delivery.by_id == user.pk:
+        require_runner(user)
+    else:
         require_run(user, run)
 
 

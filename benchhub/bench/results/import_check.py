@@ -16,23 +16,19 @@ from typing import Any
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchhub.analysis.words import listing
 from benchhub.bench.plan import plan
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
-from runners.tools import programs
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS
-from runners.tools.printed import text_of
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
 
-from . import import_parts
+from . import import_parts, import_text
 
 LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
-NO_RESULT = "It is not the output of a run that ended well."
 # Where a delivery states a fact; of the others its workload does.
 POINTERS = {
     CLIENT_VERSION: "/client_version",
@@ -40,6 +36,7 @@ POINTERS = {
     CLIENTS: "/clients",
     THREADS: "/thread_rule",
     DURATION: "/duration_s",
+    WARMUP: "/warmup_s",
 }
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
@@ -66,7 +63,7 @@ class Conditions:
     client_version: str
     duration_s: int
     warmup_s: int = 0
-    thread_rule: str = "clients"
+    thread_rule: str = ""  # left out: as the output says, else one thread for each client
     vacuum: bool = False
     checkpoint: bool = False
 
@@ -176,7 +173,8 @@ class Specs:
 def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[Reading | Fault]:
     """Yield what comes of a line: several where its output holds several runs of the clients that were sent."""
     if line.output is None:
-        yield from _read(line, workload, specs)
+        rule = line.conditions.thread_rule or CLIENTS
+        yield from _read(replace(line, conditions=replace(line.conditions, thread_rule=rule)), workload, specs)
         return
     try:
         runs = import_parts.printed_runs(tools.get(workload.tool), line.output, line.clients)
@@ -196,7 +194,14 @@ def _single(line: ImportedRun, place: int, run: import_parts.PrintedRun) -> Impo
     before_s = place * (line.conditions.warmup_s + line.conditions.duration_s)
     clients = run.clients if line.clients is None else line.clients
     begun_at = line.measured_at + timedelta(seconds=before_s)
-    return replace(line, output=run.output, clients=clients, measured_at=begun_at)
+    rule = line.conditions.thread_rule or _printed_rule(run)
+    conditions = replace(line.conditions, thread_rule=rule)
+    return replace(line, conditions=conditions, output=run.output, clients=clients, measured_at=begun_at)
+
+
+def _printed_rule(run: import_parts.PrintedRun) -> str:
+    """Return the thread rule of a run for which none was sent: the number that it prints, where that is another."""
+    return CLIENTS if run.threads in (None, run.clients) else str(run.threads)
 
 
 def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) -> Reading | Fault:
@@ -229,22 +234,11 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
-    if result.outcome == "failed":
-        yield Fault(line.number, "/output", _other_program(output, spec) or f"{NO_RESULT} {result.reason}")
-    yield from _contradictions(line, output, spec)
-    yield from _other_sample(line, spec, result)
-
-
-def _other_program(output: Outputs, spec: RunSpec) -> str:
-    """Return a sentence where an output is of another program than the workload's; "" where it is not."""
-    text = text_of(output.stdout) or text_of(output.stderr)
-    name, database = programs.program_of(text), programs.database_of(text)
-    if name in ("", tools.get(spec.tool).program):
-        return ""
-    readable = [tool.name for tool in tools.TOOLS.values() if tool.program == name]
-    remedy = f"Name a workload of {listing(readable)}" if readable else f"BenchHub reads {listing(tools.TOOLS)}"
-    against = f" against {database}" if database else ""
-    return f"It is the output of {name}{against}, but the workload is one of {spec.tool}. {remedy}."
+    for pointer, sentence in import_text.faults(output, spec, result):
+        yield Fault(line.number, pointer, sentence)
+    if not import_text.added(output, spec):
+        yield from _contradictions(line, output, spec)
+        yield from _other_sample(line, spec, result)
 
 
 def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:

@@ -9,17 +9,19 @@ from benchhub.analysis.words import listing
 from runners.contract import Outputs
 from runners.tools import Tool
 from runners.tools.parts import Part, places
+from runners.tools.printed import text_of
 
 REMEDY = "deliver each on its own."
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedRun:
-    """One run of an output: the line at which it begins, its streams, and how many clients it prints, if it does."""
+    """One run of an output: the line at which it begins, its streams, and the clients and threads that it prints."""
 
     line: int
     output: Outputs
     clients: int | None
+    threads: int | None
 
 
 def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[PrintedRun]:
@@ -28,13 +30,14 @@ def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[Print
     Raises ValueError with a sentence where it holds several and some of them have another number of clients, or where
     files or what went to stderr cannot be shared out among them.
     """
-    parts = tool.parts(output.stdout.decode())
+    parts = tool.parts(text_of(output.stdout))
     if len(parts) < 2:
-        return [PrintedRun(1, output, next((part.clients for part in parts), None))]
+        clients_and_threads = next(((part.clients, part.threads) for part in parts), (None, None))
+        return [PrintedRun(1, output, *clients_and_threads)]
     if output.files:
         raise ValueError(f"It holds {places(parts)}, and its files are of one: {REMEDY}")
     runs = [
-        PrintedRun(part.line, single, part.clients)
+        PrintedRun(part.line, single, part.clients, part.threads)
         for part, single in zip(parts, _shared_out(tool, output, parts), strict=True)
     ]
     if clients is not None and any(run.clients not in (None, clients) for run in runs):
@@ -44,7 +47,7 @@ def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[Print
 
 
 def _shared_out(tool: Tool, output: Outputs, parts: Sequence[Part]) -> list[Outputs]:
-    stderr = output.stderr.decode()
+    stderr = text_of(output.stderr)
     messages = tool.parts(stderr) if stderr.strip() else [Part(1, "")] * len(parts)
     if len(messages) != len(parts):
         raise ValueError(f"It holds {places(parts)}, and stderr cannot be told apart alike: {REMEDY}")

@@ -22,7 +22,8 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
     return Evidence(
         clients=spec.clients,
         threads=spec.threads,
-        duration_s=values.get("measured_s", spec.duration_s or None),
+        # A run of a number of transactions has no duration that it was to keep to.
+        duration_s=values.get("measured_s", None if "planned_transactions" in values else spec.duration_s or None),
         duration_is_planned="measured_s" not in values,
         tps=values[tool.unit.lower()],
         tps_including=values.get("tps_including"),
@@ -33,6 +34,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         commits_per_transaction=expectation.commits_per_transaction,
         rate_limited=expectation.is_rate_limited,
         connect_each=expectation.connects_each,
+        connection_time_ms=values.get("average_connection_time_ms"),
         progress=next((series.values for series in result.series if series.metric == "tps"), ()),
         progress_busy_s=_busy_s(result, tool.unit.lower()),
         **_counts(values),
@@ -57,6 +59,7 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:
     names = (
         "transactions", "logged_transactions", "retried_transactions", "retries", "late_transactions",
+        "planned_transactions", "skipped_transactions",
     )  # fmt: skip
     counts: dict[str, Any] = {name: round(values[name]) for name in names if name in values}
     counts["failed_transactions"] = round(values.get("failed_transactions", 0))

@@ -20,6 +20,7 @@ from runners.tools.shell import CHECK_FAILED
 
 # The programs are called through a link that connection.sh makes, so that no path of another machine is in a command.
 PROGRAMS = "../bin"
+CONFIGURATION, WORKLOAD = "postgresql.conf", "workload.json"
 PATHS: Mapping[ConnectionPath, str] = {
     "socket": "a Unix socket on the server's own machine: leave PGHOST empty, or name the socket's folder",
     "loopback": "TCP on the server's own machine, without TLS",
@@ -43,9 +44,9 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
         "connection.sh": _connection(spec, tool.client(spec.tool_version)),
         "1-load.sh": _load(spec, tool),
         "2-run.sh": _run(spec, tool),
-        "postgresql.conf": _configuration(run.system.configuration.settings),
+        CONFIGURATION: configuration(run.system.configuration.settings),
         "data-set.json": _json(tool.data_set(spec.parameters)),
-        "workload.json": _json({**_plain(spec), "parameters": dict(spec.parameters)}),
+        WORKLOAD: _json({**_plain(spec), "parameters": dict(spec.parameters)}),
     }
     if run.system.configuration.os_settings:
         texts["os-settings.json"] = _json(run.system.configuration.os_settings)
@@ -180,7 +181,8 @@ def _step(name: str, command: str) -> str:
     return f"(\n{command.rstrip()}\n) || {{ echo '{name} failed.' >&2; exit 1; }}"
 
 
-def _configuration(settings: Mapping[str, Any]) -> str:
+def configuration(settings: Mapping[str, Any]) -> str:
+    """Write the settings that were asked for as lines of postgresql.conf."""
     lines = [f"{name} = '{str(value).replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
     return "\n".join(["# What was asked of the server.", *lines]) + "\n"
 

@@ -70,7 +70,8 @@ class HardwareForm(RevisedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["disabled_cores_per_socket"].required = False
-        self.initial["unlike_cores"] = ", ".join(map(str, self.instance.unlike_cores))
+        if self.instance.unlike_cores:
+            self.initial["unlike_cores"] = ", ".join(map(str, self.instance.unlike_cores))
         self.fields["vm_vcpus"].validators.append(MinValueValidator(1))
         for gib, stored in MEMORY.items():
             if (memory_bytes := getattr(self.instance, stored)) is not None:

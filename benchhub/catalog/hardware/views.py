@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from benchhub.analysis.words import GIB
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
-from benchhub.catalog.shared.machines import COUNTS, bought_shape, cpu_count, guest_reason
+from benchhub.catalog.shared.machines import COUNTS, bought_shape, bought_unlike_sockets, cpu_count, guest_reason
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
@@ -98,10 +98,20 @@ def _probed_values(host: Host) -> dict[str, Any]:
     """Return the fields that a probe may fill: of a guest its own shape alone, for it cannot see what was bought."""
     memory_gib = round(Decimal(host.facts.get("memory_bytes", 0)) / GIB, 2) or None
     if not guest_reason(host.facts):
-        counts = bought_shape(host.facts)
-        return {**{name: counts.get(name) for name in COUNTS}, "name": host.name, "memory_gib": memory_gib}
+        counts = {**bought_shape(host.facts), **_unlike_values(host)}
+        return {**dict.fromkeys(COUNTS), **counts, "name": host.name, "memory_gib": memory_gib}
     unknown = dict.fromkeys(COUNTS)
     return {**unknown, "name": host.name, "vm_vcpus": cpu_count(host.facts), "vm_memory_gib": memory_gib}
+
+
+def _unlike_values(host: Host) -> dict[str, Any]:
+    """Return sockets and cores where the probe counted sockets with unlike cores; nothing where they are alike."""
+    if not (cores := bought_unlike_sockets(host.facts)):
+        return {}
+    threads = host.facts["cpu"].get("threads_per_core")
+    numbers = ", ".join(map(str, cores))
+    shape = {"sockets": len(cores), "cores_per_socket": max(cores), "threads_per_core": threads}
+    return {**shape, "unlike_cores": numbers}
 
 
 def _probed_intro(host: Host) -> str:

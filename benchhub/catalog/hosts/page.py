@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,16 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from benchhub.analysis.words import GIB, listing
-from benchhub.catalog.models import Host, Instance, InterferenceGroup
+from benchhub.catalog.models import Hardware, Host, Instance, InterferenceGroup
 from benchhub.catalog.shared.citations import is_cited
-from benchhub.catalog.shared.machines import bought_shape, cpu_count, guest_reason, shape
+from benchhub.catalog.shared.machines import (
+    bought_shape,
+    bought_unlike_sockets,
+    cpu_count,
+    guest_reason,
+    shape,
+    unlike_sockets,
+)
 from benchhub.ui.facts import Fact
 
 # Which package brings what a run cannot do without.
@@ -141,16 +148,17 @@ def _step(title: str, is_done: bool, is_next: bool, where: str = "here", later: 
 def facts(host: Host) -> list[Fact]:
     """Return what the probe found, in the order of reading."""
     cpu, dmi = host.facts.get("cpu", {}), host.facts.get("dmi", {})
-    counts = shape(host.facts)
+    counts, socket_cores = shape(host.facts), unlike_sockets(host.facts)
     rows = [
         Fact("Processor", cpu.get("model")),
         Fact("CPUs", cpu.get("cpus")),
         Fact("CPUs offline", cpu.get("cpus_offline")),
         Fact("CPUs that may be used", cpu.get("cpus_allowed")),
-        Fact("Sockets", counts.get("sockets")),
+        Fact("Sockets", len(socket_cores) or counts.get("sockets")),
         Fact("Cores", cpu.get("cores")),
         Fact("Kinds of cores", _core_kinds(cpu.get("core_kinds", []))),
         Fact("Cores per socket", counts.get("cores_per_socket")),
+        Fact("Cores of each socket", _numbers(socket_cores)),
         Fact("Threads per core", counts.get("threads_per_core")),
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Virtual by", guest_reason(host.facts) or None),
@@ -164,6 +172,10 @@ def facts(host: Host) -> list[Fact]:
         Fact("Logged in as", host.facts.get("username")),
     ]
     return [fact for fact in rows if fact.value is not None]
+
+
+def _numbers(values: Iterable[int]) -> str | None:
+    return ", ".join(f"{value:,}" for value in values) or None
 
 
 def _memory_modules(modules: list[dict[str, Any]]) -> str | None:
@@ -207,6 +219,7 @@ def bought_and_found(host: Host) -> list[Difference]:
             hardware.cores_per_socket - hardware.disabled_cores_per_socket,
             cpu.get("cores_per_socket"),
         ),
+        Difference("Cores of each socket", _bought_socket_cores(hardware), _numbers(bought_unlike_sockets(host.facts))),
         Difference("Threads per core", hardware.threads_per_core, cpu.get("threads_per_core")),
         Difference("Memory", bought_memory_bytes, memory_bytes, "bytes"),
         Difference("vCPUs of the virtual machine", hardware.vm_vcpus, cpu_count(host.facts)),
@@ -214,6 +227,12 @@ def bought_and_found(host: Host) -> list[Difference]:
     ]
     comparable = [row for row in rows if row.bought is not None and row.probed is not None]
     return comparable if any(row.differs for row in comparable) else []
+
+
+def _bought_socket_cores(hardware: Hardware) -> str | None:
+    """Return the cores of each socket that are not disabled, the largest first, as the probe gives them."""
+    numbers = hardware.unlike_cores or [hardware.cores_per_socket] * hardware.sockets
+    return _numbers(sorted((number - hardware.disabled_cores_per_socket for number in numbers), reverse=True))
 
 
 def troubles(host: Host) -> list[str]:

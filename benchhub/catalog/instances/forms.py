@@ -24,8 +24,9 @@ def managed_build(version: str) -> PgBuild:
 
 
 def version_num(version: str) -> int:
-    """Return a version as PostgreSQL counts: 160004 for 16.4, 90624 for 9.6.24."""
-    first, second, third = (int(part) for part in [*version.split("."), "0", "0"][:3])
+    """Return a version as PostgreSQL counts: 160004 for 16.4, 90624 for 9.6.24, 180000 for 18beta1."""
+    numbers = re.match(r"[0-9.]*", version)
+    first, second, third = (int(part) for part in [*(numbers[0] if numbers else "").split("."), "0", "0"][:3])
     return first * 10000 + second if first >= 10 else first * 10000 + second * 100 + third
 
 

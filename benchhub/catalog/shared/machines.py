@@ -39,6 +39,19 @@ def shape(facts: Mapping[str, Any]) -> dict[str, int]:
     return counts if is_counted else {}
 
 
+def unlike_sockets(facts: Mapping[str, Any]) -> list[int]:
+    """Return the cores of each socket where the probe counted unlike ones; empty where they are alike or unknown."""
+    cpu = facts.get("cpu", {})
+    numbers = cpu.get("socket_cores")
+    is_counted = isinstance(numbers, list) and all(isinstance(number, int) and number > 0 for number in numbers)
+    return numbers if is_counted and sum(numbers) == cpu.get("cores") and len(numbers) == cpu.get("sockets") else []
+
+
+def bought_unlike_sockets(facts: Mapping[str, Any]) -> list[int]:
+    """Return the same where it may be compared with what was bought."""
+    return [] if guest_reason(facts) or facts.get("cpu", {}).get("cpus_offline") else unlike_sockets(facts)
+
+
 def bought_shape(facts: Mapping[str, Any]) -> dict[str, int]:
     """Return the shape that may be compared with what was bought: none of a guest, or while CPUs are offline."""
     return {} if guest_reason(facts) or facts.get("cpu", {}).get("cpus_offline") else shape(facts)

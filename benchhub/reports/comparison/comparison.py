@@ -22,9 +22,11 @@ from benchhub.reports.prices.terms import Terms
 from benchhub.reports.prices.what_if import Subject
 
 from . import declared, entries, queries
-from .answers import claims, doubts, environment, findings, levels, loads, systems
+from .answers import answer, claims, doubts, environment, findings, lanes, levels, loads, systems
+from .answers.answer import Answer
 from .answers.doubts import Doubts
 from .answers.findings import Finding, HostNoise
+from .answers.lanes import Lanes
 from .answers.levels import Row
 from .answers.systems import Side
 from .entries import Entries, Entry
@@ -116,6 +118,11 @@ class Comparison:
         return self.entries.unit
 
     @cached_property
+    def answer(self) -> Answer:
+        """Return the answer on one card, which page, document, API and preview show."""
+        return answer.answer(self.entries, self.prices, self.doubts)
+
+    @cached_property
     def claims(self) -> list[tuple[Entry, list[Claim]]]:
         """Return the claims about each curve but the baseline, the plainest first."""
         return [(entry, claims.claims(entry, self.baseline)) for entry in self.entries.others]
@@ -139,6 +146,10 @@ class Comparison:
     @cached_property
     def levels(self) -> list[Row]:
         return levels.levels(self.entries)
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        return lanes.lanes(self.levels)
 
     @cached_property
     def load_panels(self) -> list[Panel]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from benchhub.bench.models import Experiment, ExperimentSystem, System
 from benchhub.catalog.models import Configuration, Host, PgBuild, Workload
 from benchhub.reports.models import Tag
 from benchhub.ui.listing import Filter
@@ -17,13 +18,15 @@ DAYS = {"7": "the last 7 days", "30": "the last 30 days", "90": "the last 90 day
 
 
 def filters() -> tuple[Filter, ...]:
-    tested = {"system__experiments__isnull": False}
+    of_workload = Experiment.objects.filter(workload=OuterRef("pk"))
+    systems = System.objects.filter(Exists(ExperimentSystem.objects.filter(system=OuterRef("pk"))))
+    configurations = Configuration.objects.filter(pk__in=systems.values("configuration"))
     tags = Tag.objects.values_list("name", flat=True).distinct().order_by("name")
     return (
-        _of_rows("workload", "Workload", Workload.objects.filter(experiment__isnull=False), "experiment__workload"),
-        _of_rows("host", "Host", Host.objects.filter(instances__system__experiments__isnull=False), OF_HOST),
-        _of_rows("build", "Build", PgBuild.objects.filter(**tested), "system__build"),
-        _of_rows("configuration", "Configuration", Configuration.objects.filter(**tested), "system__configuration"),
+        _of_rows("workload", "Workload", Workload.objects.filter(Exists(of_workload)), "experiment__workload"),
+        _of_rows("host", "Host", Host.objects.filter(pk__in=systems.values("instance__host")), OF_HOST),
+        _of_rows("build", "Build", PgBuild.objects.filter(pk__in=systems.values("build")), "system__build"),
+        _of_rows("configuration", "Configuration", configurations, "system__configuration"),
         Filter("since", "Planned", _days()),
         Filter("tag", "Tag", {name: (name, Q(experiment__tags__name=name)) for name in tags}),
     )
@@ -33,7 +36,8 @@ OF_HOST = "system__instance__host"
 
 
 def _of_rows(name: str, title: str, rows: Any, field: str) -> Filter:
-    options = sorted(((str(row.pk), str(row)) for row in rows.distinct()), key=lambda option: option[1])
+    narrow = rows.defer("private_key", "facts") if rows.model is Host else rows
+    options = sorted(((str(row.pk), str(row)) for row in narrow), key=lambda option: option[1])
     return Filter(name, title, {key: (label, Q(**{field: int(key)})) for key, label in options})
 
 

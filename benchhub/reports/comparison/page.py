@@ -21,7 +21,10 @@ from .state import CEILING, State
 
 Linked = list[tuple[Panel, str]]
 TABLES = ("levels", "prices", "systems", "findings", "law")
-FEW_FACTS = 12
+PLACES = (
+    ("curves", "Throughput"), ("levels", "By clients"), ("prices-1", "Price"), ("found", "Findings and doubts"),
+    ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,6 @@ class ComparisonPage:
     where_found = environment.WHERE
     design = environment.DESIGN
     methods = findings.METHODS
-    few_facts = FEW_FACTS
 
     @property
     def state(self) -> State:
@@ -48,6 +50,29 @@ class ComparisonPage:
     @property
     def pick_address(self) -> str:
         return f"{self.address}&pick=1"
+
+    @cached_property
+    def places(self) -> list[tuple[str, str]]:
+        """Return the places of the page, as (anchor, title); those of which there is nothing are left out."""
+        prices = self.comparison.prices
+        is_absent = {
+            "prices-1": not (prices.rows and prices.licence_models),
+            "environment": not self.comparison.environment,
+        }
+        return [place for place in PLACES if not is_absent.get(place[0])]
+
+    @property
+    def is_about_prices(self) -> bool:
+        """Tell whether the reader chose what the figures of prices are about, so that they are not folded away."""
+        return any(self.state.query.get(name) for name in QUESTIONS)
+
+    @property
+    def remedy_address(self) -> str:
+        """Return where what the answer lacks is added; empty where nothing is, or nothing can be."""
+        remedy = self.comparison.answer.confidence.remedy
+        if remedy is None:
+            return ""
+        return f"{reverse('experiment-repeats', args=[remedy.experiment_id])}?repeats={remedy.repeats}"
 
     @property
     def steps_address(self) -> str:

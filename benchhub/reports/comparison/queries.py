@@ -28,15 +28,16 @@ SEARCH = (
 def with_results() -> QuerySet[ExperimentSystem]:
     """Return each system of each experiment that has results, with its numbers of results and planned runs."""
     runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).order_by()
-    planned = runs.filter(kind=Run.Kind.MEASURE)
     return (
         ExperimentSystem.objects.select_related("experiment__workload", "system__instance__host")
-        .filter(Exists(runs.measured()))
-        .annotate(result_count=_count(runs.measured()), planned_count=_count(planned))
+        .defer("system__instance__host__private_key", "system__instance__host__facts")
+        .filter(result_count__gt=0)
+        .annotate(planned_count=_count(runs.filter(kind=Run.Kind.MEASURE)))
     )
 
 
 def finished() -> QuerySet[ExperimentSystem]:
+    """Return the curves of which no run is left."""
     runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
     return with_results().exclude(Exists(runs.unfinished()))
 

@@ -11,7 +11,6 @@ from django.db.models import (
     Count,
     Exists,
     ExpressionWrapper,
-    F,
     IntegerField,
     OuterRef,
     Q,
@@ -25,7 +24,9 @@ from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol
 from benchhub.bench.models.states import FINAL, State
 
 GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
-IS_OVER = Q(run_count=F("ended_count"), grows_on=False)
+HAS_RUNS_LEFT = Exists(Run.objects.unfinished().filter(experiment=OuterRef("pk")))
+HAS_FAILED = Exists(Run.objects.filter(experiment=OuterRef("pk"), state__in=[State.FAILED, State.LOST]))
+IS_OVER = Q(~HAS_RUNS_LEFT, grows_on=False)
 MEASURING = Q(kind=Run.Kind.MEASURE)
 MOST_SOURCES = 3
 

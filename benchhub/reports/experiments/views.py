@@ -32,7 +32,7 @@ EXPERIMENT_FILTERS = (
             "queued": ("queued", Q(waiting_count=F("run_count")) & ~queries.IS_OVER),
             "running": ("under way", Q(waiting_count__lt=F("run_count")) & ~queries.IS_OVER),
             "ended": ("ended", queries.IS_OVER),
-            "failed": ("with failed or lost runs", Q(bad_count__gt=0)),
+            "failed": ("with failed or lost runs", Q(queries.HAS_FAILED)),
         },
     ),
     Filter(

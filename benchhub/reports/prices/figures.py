@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from benchhub.analysis.words import significant
 from benchhub.reports.curves.figures import DASHES, Figure, client_axes, marker
 
 PATTERNS = ("", "/", ".", "x")
@@ -88,29 +89,52 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
     }
 
 
-def bars(labels: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], unit: str) -> Figure:
-    """Draw a bar for each label from 0 to its value, with the range that is known of it; the first label on top."""
-    trace = {
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value with the ends of what is known of it; `series` is the system's colour, `pattern` the licence's."""
+
+    label: str
+    value: float
+    ends: tuple[float, float]
+    series: int
+    pattern: int
+
+
+def bars(bars: Sequence[Bar], unit: str) -> Figure:
+    """Draw each bar from 0 to its value, with the range that is known of it; the first one on top."""
+    series = list(dict.fromkeys(bar.series for bar in bars))
+    return {
+        "data": [_bars([bar for bar in bars if bar.series == number], number, unit) for number in series],
+        "layout": {
+            "barmode": "overlay",
+            "showlegend": False,
+            "xaxis": _amounts(f"price ({unit})"),
+            "yaxis": {**LYING, "categoryorder": "array", "categoryarray": [bar.label for bar in bars]},
+            "meta": {"bars": len(bars)},
+        },
+    }
+
+
+def _bars(bars: Sequence[Bar], series: int, unit: str) -> dict[str, Any]:
+    shapes = [PATTERNS[bar.pattern % len(PATTERNS)] for bar in bars]
+    return {
         "type": "bar",
         "orientation": "h",
         "name": "price",
         "showlegend": False,
-        "x": list(values),
-        "y": list(labels),
+        "x": [bar.value for bar in bars],
+        "y": [bar.label for bar in bars],
+        "marker": {"pattern": {"shape": shapes, "solidity": 0.3}},
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [high - value for value, (_, high) in zip(values, ends, strict=True)],
-            "arrayminus": [value - low for value, (low, _) in zip(values, ends, strict=True)],
+            "array": [bar.ends[1] - bar.value for bar in bars],
+            "arrayminus": [bar.value - bar.ends[0] for bar in bars],
             "thickness": 1.5,
             "width": 5,
         },
         "hovertemplate": f"%{{x:,.4~r}} {unit}<extra></extra>",
-        "meta": {"series": 0},
-    }
-    return {
-        "data": [trace],
-        "layout": {"xaxis": _amounts(f"price ({unit})"), "yaxis": LYING, "meta": {"bars": len(labels)}},
+        "meta": {"series": series},
     }
 
 
@@ -124,7 +148,7 @@ def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present:
         "y": list(labels),
         "base": [min(pair) for pair in ends],
         "x": [abs(high - low) for low, high in ends],
-        "customdata": [f"{low:,.4g} to {high:,.4g} {unit}" for low, high in ends],
+        "customdata": [f"{significant(low, 4)} to {significant(high, 4)} {unit}" for low, high in ends],
         "hovertemplate": "%{customdata}<extra></extra>",
         "meta": {"series": 0},
     }

@@ -16,7 +16,7 @@ from benchhub.reports.curves.figures import first_axis
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
 from . import figures
-from .figures import Line
+from .figures import Bar, Line
 from .loads import throughput
 from .orders import Priced
 from .table import Cell, Row, Table, places_of
@@ -43,12 +43,17 @@ def bars(table: Table) -> Panel:
     if sentence := unlike([quote.currency for *_, quote in quoted]):
         return refused(BARS, title, sentence)
     unit = f"{quoted[0][2].currency} per {table.unit}"
-    labels = [figures.label(row.system_curve.system.label, cell.licence) for row, cell, _ in quoted]
-    prices = [float(cell.price or 0) for _, cell, _ in quoted]
-    figure = figures.bars(labels, prices, [_ends(cell) for _, cell, _ in quoted], unit)
+    licences = list(dict.fromkeys(cell.licence for _, cell in table.quoted))
+    drawn_bars = [_bar(row, cell, licences) for row, cell, _ in quoted]
+    figure = figures.bars(drawn_bars, unit)
     columns = ("System", "Licence", f"Price, {unit}", "From", "To", "which is", "Runs")
-    lead = f"Each system under each licence, {table.load_words}: shorter is cheaper."
+    lead = f"Each system under each licence, {table.load_words}: shorter is cheaper. Hatching tells the licences apart."
     return Panel(BARS, title, (lead,), columns, tuple(_side(row, cell) for row, cell, _ in quoted), figure)
+
+
+def _bar(row: Row, cell: Cell, licences: Sequence[str]) -> Bar:
+    label = figures.label(row.system_curve.system.label, cell.licence, f"{cell.price:,}")
+    return Bar(label, float(cell.price or 0), _ends(cell), row.system_curve.series, licences.index(cell.licence))
 
 
 def _side(row: Row, cell: Cell) -> PanelRow:

@@ -108,6 +108,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Lowest:
+    """The lowest price of a table, whose label is 'system under licence', held against each of the others."""
+
+    label: str
+    row: Row
+    cell: Cell
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows of curves, columns of licence models. `choices` are all models and whether each is shown."""
 
@@ -167,6 +177,16 @@ class Table:
     @property
     def quoted(self) -> list[tuple[Row, Cell]]:
         return [(row, cell) for row in self.rows for cell in row.cells if cell.quote]
+
+    @property
+    def lowest(self) -> Lowest | None:
+        """Return the lowest price of all; None where nothing compares or a price is missing."""
+        quoted = self.quoted
+        best = _verdict([(label_of(row, cell), row.system_curve, cell) for row, cell in quoted])
+        if not best:
+            return None
+        place, verdict = best
+        return Lowest(label_of(*quoted[place]), *quoted[place], verdict)
 
     @property
     def lead(self) -> str:
@@ -320,16 +340,15 @@ def _remark(rows: Sequence[Row]) -> str:
     return f"Prices in {listing(currencies)} are not compared with each other: the currencies are unlike."
 
 
+def label_of(row: Row, cell: Cell) -> str:
+    return f"{row.system_curve.system.label} under {cell.licence}"
+
+
 def _lead(price_table: Table) -> str:
-    cells = [
-        (f"{row.system_curve.system.label} under {cell.licence}", row.system_curve, cell)
-        for row, cell in price_table.quoted
-    ]
-    best = _verdict(cells)
-    if not best:
+    lowest = price_table.lowest
+    if lowest is None:
         return ""
-    place, verdict = best
-    label, _, cell = cells[place]
+    label, cell, verdict = lowest.label, lowest.cell, lowest.verdict
     assert cell.quote is not None
     text = f"{label}, {cell.price:,} {cell.quote.currency} per {price_table.unit}"
     if verdict.is_lowest:

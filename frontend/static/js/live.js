@@ -37,13 +37,6 @@
     if (event.target.matches('form[hx-trigger="change"]')) event.preventDefault();
   });
 
-  // A link to closed details opens them.
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#"]');
-    const target = link && document.getElementById(link.hash.slice(1));
-    if (target instanceof HTMLDetailsElement) target.open = true;
-  });
-
   // Back and forward change the page as any other request does, instead of replacing it with the chart in it.
   document.addEventListener("htmx:historyCacheMiss", (event) => {
     event.preventDefault();

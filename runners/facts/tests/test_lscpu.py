@@ -1,8 +1,12 @@
 """What lscpu prints, in the forms of its versions, of large machines and of other languages."""
 
+import json
+
 import pytest
 
-from runners.facts.lscpu import parse
+from runners.facts.lscpu import lines_of_json, parse
+from runners.facts.processor import read
+from runners.facts.topology import Platform
 
 NESTED = """\
 Architecture:             x86_64
@@ -200,3 +204,62 @@ def test_a_clock_of_zero_is_how_a_guest_says_that_it_does_not_know():
 
 def test_many_lines_are_read_in_bounds():
     assert parse("CPU(s): 4\n" + "x" * 10**6 + "\n" + "Thread(s) per core: 1\n" * 10**5).counts.cpus == 4
+
+
+AS_JSON = {
+    "lscpu": [
+        {"field": "Architecture:", "data": "x86_64", "children": [{"field": "CPU op-mode(s):", "data": "64-bit"}]},
+        {"field": "CPU(s):", "data": "8", "children": [{"field": "On-line CPU(s) list:", "data": "0-7"}]},
+        {"field": "Vendor ID:", "data": "GenuineIntel", "children": [
+            {"field": "Model name:", "data": "Intel(R) Xeon(R) E-2278G", "children": [
+                {"field": "Thread(s) per core:", "data": "2"},
+                {"field": "Core(s) per socket:", "data": "4"},
+                {"field": "Socket(s):", "data": "1"},
+            ]},
+        ]},
+    ]
+}  # fmt: skip
+
+
+def test_json_gives_what_the_lines_give():
+    text = json.dumps(AS_JSON)
+    counts = parse(lines_of_json(text)).counts
+    assert (counts.cpus, counts.sockets, counts.cores_per_socket, counts.threads_per_core) == (8, 1, 4, 2)
+    cpu, remarks = read({"lscpu_json": text}, Platform("x86_64", "6.1.0"))
+    assert (cpu["cpus"], cpu["cores"], cpu["model"]) == (8, 4, "Intel(R) Xeon(R) E-2278G")
+    assert remarks == []
+
+
+def test_the_text_of_lscpu_goes_before_its_json():
+    cpu, _ = read({"lscpu": "CPU(s): 4", "lscpu_json": json.dumps(AS_JSON)}, Platform("x86_64", "6.1.0"))
+    assert cpu["cpus"] == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "lscpu: invalid option -- 'J'",
+        "[]",
+        "{}",
+        '{"lscpu": 1}',
+        '{"lscpu": [1, null, {"field": 3}]}',
+        "[" * 100_000,
+    ],
+)
+def test_json_that_is_none_counts_nothing(text):
+    assert parse(lines_of_json(text)).counts.cpus is None
+
+
+def test_the_list_behind_the_cpus_is_of_those_online_in_any_language():
+    """As a Catalan system prints it, of a partition in which three CPUs are offline."""
+    counts = parse("CPU(s): 20\nLlista de la(es) CPU(s) en línia: 1-5,8-19\nFil(s) per nucli: 1").counts
+    assert (counts.cpus, counts.cores, counts.sockets) == (17, None, None)
+    counts = parse("CPU(s): 4\nFil(s) per nucli: 2\nNucli(s) per sòcol: 2").counts
+    assert counts.cpus == 4
+
+
+@pytest.mark.parametrize("cpus", ["", "CPU(s): 17\n"])
+def test_sockets_that_cannot_be_held_against_the_cpus_are_not_counted(cpus):
+    counts = parse(f"{cpus}Socket(s): 24\nCore(s) per socket: 4").counts
+    assert (counts.sockets, counts.cores, counts.cores_per_socket) == (None, None, None)

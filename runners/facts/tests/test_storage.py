@@ -1,6 +1,6 @@
 import pytest
 
-from runners.facts.storage import block_devices, devices, filesystems
+from runners.facts.storage import block_devices, devices, filesystems, zfs_pools
 
 TREE = devices(
     "\n".join(
@@ -8,6 +8,15 @@ TREE = devices(
             "nvme0n1|259:0||||1000|0|[none] mq-deadline|FAST 1T",
             "nvme0n1p3|259:3|||nvme0n1||||",
             "sda|8:0||||2000|1|mq-deadline|SLOW",
+            "sdb|8:16||||2000|1|mq-deadline|SLOW",
+            "sdb1|8:17|||sdb||||",
+            "sdc|8:32||||2000|0|none|SMALL",
+            "md0|9:0|raid10||sda sdb|800|1||",
+            "md0p1|259:9|||md0||||",
+            "bcache0|252:16|||sda sdc|800|1||",
+            "zd16|230:16||||800|0||",
+            "rbd0|251:0||||800|0||",
+            "dm-3|253:3|LVM-Zr|vg-lost|sdz|800|1||",
             "dm-0|253:0|CRYPT-LUKS2-0a|safe|nvme0n1p3|900|0||",
             "dm-1|253:1|LVM-Zq|vg-data|dm-0|800|0||",
             "dm-2|253:2|mpath-3600|mpatha|sda sdb|800|1||",
@@ -32,11 +41,21 @@ def mount(line, number=""):
         ("/dev/mapper/vg-data /pg xfs", "", {"layers": ["LVM", "dm-crypt"], "disks": ["nvme0n1"]}),
         ("/dev/root / ext4", "259:3", {"disks": ["nvme0n1"]}),
         ("/dev/sda /pg ext4", "", {"disks": ["sda"]}),
-        ("/dev/mapper/mpatha /pg ext4", "253:2", {"layers": ["multipath"], "disks": ["sda"]}),
+        ("/dev/mapper/mpatha /pg ext4", "253:2", {"layers": ["multipath"], "disks": ["sda", "sdb"]}),
+        ("/dev/md0p1 /pg ext4", "259:9", {"layers": ["md raid10"], "disks": ["sda", "sdb"]}),
+        ("/dev/bcache0 /pg ext4", "252:16", {"layers": ["bcache"], "disks": ["sda", "sdc"]}),
+        ("/dev/zd16 /pg ext4", "230:16", {"layers": ["ZFS volume"], "disks": []}),
+        ("/dev/loop0 /pg ext4", "7:0", {"layers": ["a file"], "disks": []}),
+        ("/dev/rbd0 /pg ext4", "251:0", {"disks": ["rbd0"]}),
+        ("/dev/sda:/dev/sdc /pg bcachefs", "0:40", {"disks": ["sda", "sdc"]}),
+        ("/dev/sda:/dev/sdz /pg bcachefs", "0:40", {}),
+        ("/dev/mapper/vg-lost /pg ext4", "253:3", {}),
+        ("share /pg vboxsf", "0:41", {"rests_on": "host of the guest"}),
+        ("mgs:/pg /pg lustre", "0:42", {"rests_on": "network"}),
         ("/dev/zram0 /pg ext4", "252:0", {"disks": ["zram0"]}),
         ("tmpfs /pg tmpfs", "0:30", {"rests_on": "memory"}),
         ("overlay / overlay", "0:31", {"rests_on": "overlay"}),
-        ("tank/pg /pg zfs", "0:32", {"rests_on": "ZFS pool"}),
+        ("tank/pg /pg zfs", "0:32", {"rests_on": "ZFS pool tank"}),
         ("nas:/x /pg nfs4", "0:33", {"rests_on": "network"}),
         ("sshfs /pg fuse.sshfs", "0:34", {"rests_on": "a program (FUSE)"}),
         ("/dev/nothing /pg ext4", "", {}),
@@ -53,7 +72,7 @@ def test_layers_that_are_said_to_be_of_each_other_end():
 
 
 def test_a_tree_that_no_machine_has_is_not_followed():
-    tree = devices("\n".join(f"dm-{part}|253:{part}|LVM|n{part}|dm-{part + 1}||||" for part in range(1000)))
+    tree = devices("\n".join(f"dm-{part}|253:{part}|LVM|n{part}|dm-{min(part + 1, 999)}||||" for part in range(1000)))
     [top] = filesystems("/dev/mapper/n0 /pg xfs rw 0 0", "", "", tree)
     [low] = filesystems("/dev/mapper/n900 /pg xfs rw 0 0", "", "", tree)
     assert "disks" not in top and low["layers"] == ["LVM"]
@@ -70,6 +89,9 @@ def test_disks_are_of_sysfs_where_there_is_no_lsblk():
     assert [(row["name"], row["size_bytes"], row.get("is_rotational")) for row in rows] == [
         ("nvme0n1", 512_000, False),
         ("sda", 1_024_000, True),
+        ("sdb", 1_024_000, True),
+        ("sdc", 1_024_000, False),
+        ("rbd0", 409_600, None),
         ("zram0", 262_144, None),
     ]
     assert (rows[0]["scheduler"], rows[1]["scheduler"], rows[0]["model"]) == ("none", "mq-deadline", "FAST 1T")
@@ -88,3 +110,43 @@ def test_a_disk_that_is_made_up_is_not_said_to_rotate_or_not(name, model):
 def test_a_flag_that_is_none_is_no_claim(flag):
     [disk] = block_devices(LSBLK.format("sda", flag, "A"), {})
     assert "is_rotational" not in disk and "is_virtual" not in disk
+
+
+POOLS = """\
+tank\t928G\t100G\t828G\t-\t-\t1%\t10%\t1.00x\tONLINE\t-
+\tmirror-0\t928G\t100G\t828G\t-\t-\t1%\t10.8%\t-\tONLINE
+\t/dev/sda\t931G\t-\t-\t-\t-\t-\t-\t-\tONLINE
+\t/dev/sdb1\t931G\t-\t-\t-\t-\t-\t-\t-\tONLINE
+cache      -      -      -        -         -      -      -      -         -
+\t/dev/nvme0n1p3\t10G\t-\t-\t-\t-\t-\t-\t-\tONLINE
+fast\t928G\t100G\t828G\t-\t-\t1%\t10%\t1.00x\tONLINE\t-
+\t/dev/mapper/safe\t931G\t-\t-\t-\t-\t-\t-\t-\tONLINE
+lost\t928G\t100G\t828G\t-\t-\t1%\t10%\t1.00x\tONLINE\t-
+\t/dev/sda\t931G\t-\t-\t-\t-\t-\t-\t-\tONLINE
+\t1234567890\t931G\t-\t-\t-\t-\t-\t-\t-\tUNAVAIL
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "ground"),
+    [
+        ("tank/pg", {"rests_on": "ZFS pool tank", "layers": ["ZFS mirror"], "disks": ["sda", "sdb"]}),
+        ("fast", {"rests_on": "ZFS pool fast", "layers": ["dm-crypt"], "disks": ["nvme0n1"]}),
+        ("lost/pg", {"rests_on": "ZFS pool lost"}),
+        ("other/pg", {"rests_on": "ZFS pool other"}),
+    ],
+)
+def test_a_pool_of_zfs_says_its_name_and_its_disks_where_all_are_known(device, ground):
+    [row] = filesystems(f"{device} /pg zfs rw 0 0", "", "0:32 /pg", TREE, zfs_pools(POOLS))
+    assert {name: row[name] for name in ("layers", "disks", "rests_on") if name in row} == ground
+
+
+@pytest.mark.parametrize("text", ["", "no pools available", "\t/dev/sda", "tank\n\t\n\t/dev/sda", "\n" * 9])
+def test_what_is_no_list_of_pools_has_none(text):
+    assert zfs_pools(text) == {}
+
+
+@pytest.mark.parametrize("model", ["LIO-ORG storage", "NETAPP LUN C-Mode", "SYNOLOGY iSCSI Storage", "PURE FlashArray"])
+def test_a_volume_of_an_array_is_not_said_to_rotate(model):
+    [disk] = block_devices(LSBLK.format("sda", 1, model.replace(" ", "\\x20")), {})
+    assert disk["is_virtual"] and "is_rotational" not in disk

@@ -233,3 +233,24 @@ def test_a_line_that_was_cut_or_is_none_places_no_cpu():
     assert places(
         "0 core_id 1\n1 core_id " + "1" * 200 + "\nx core_id 1\n-1 core_id 1\n2 other 1\n3 core_id"
     ).keys() == {0}
+
+
+def test_packages_of_one_number_that_are_told_apart_by_their_lists_leave_sockets_open():
+    """As a machine of eight nodes with two packages each had it, whose firmware numbered the nodes alone."""
+    rows = lines(
+        range(4),
+        physical_package_id=lambda cpu: cpu // 2 * 512,
+        core_id=0,
+        thread_siblings_list=lambda cpu: cpu,
+        core_siblings_list=lambda cpu: cpu,
+    )
+    cpu, remarks = facts(rows, {ONLINE: "0-3"}, Platform("ia64", "2.6.27"))
+    assert shape(cpu) == (4, 4, None, None, 1)
+    assert remarks == ["The kernel gives one number to packages whose lists of CPUs it tells apart: sockets are open."]
+
+
+def test_sockets_with_unlike_cores_are_counted_one_by_one():
+    rows = lines(range(6), physical_package_id=lambda cpu: cpu // 4, core_id=lambda cpu: cpu % 4)
+    cpu, remarks = facts(rows, {ONLINE: "0-5"})
+    assert shape(cpu) == (6, 6, 2, None, 1) and cpu["socket_cores"] == [4, 2]
+    assert remarks == ["Not every socket has the same number of cores: the 2 sockets have 6 in all."]

@@ -9,116 +9,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from runners.contract import RunSpec
 from runners.tools import claims
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, Claim, Fact, Version
 
+from .output import ANY_CUSTOM, BUILTINS, SEVERAL, Summary, kind_of, read_summary
 from .parameters import CUSTOM, Parameters, read
 
 SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
 QUERY_MODE, TRIES, PARTITIONS, CONNECTIONS = "query_mode", "tries", "partitions", "connections"
-RATE, LATENCY_LIMIT = "rate_limit", "latency_limit"
+RATE, LATENCY_LIMIT, FAILURES = "rate_limit", "latency_limit", "failures"
 
-FIRST_LINE = "transaction type: "
-# "pgbench (16.4)" is of a server of the same version; "pgbench (PostgreSQL) 16.4" is what --version prints.
-BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
-VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
-SCRIPT_LINE = re.compile(r"SQL script \d{1,9}: (.{1,400})")
-WEIGHT_LINE = re.compile(r" - weight: (\d{1,9}) \(")
 LIMIT_LINE = re.compile(r"number of transactions above the ([0-9]{1,12}\.[0-9]{1,3}) ms latency limit")
 LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
-BUILTINS = {
-    "TPC-B (sort of)": "tpcb-like",
-    "<builtin: TPC-B (sort of)>": "tpcb-like",
-    "Update only pgbench_accounts": "simple-update",
-    "<builtin: simple update>": "simple-update",
-    "SELECT only": "select-only",
-    "<builtin: select only>": "select-only",
-}
-SEVERAL, ANY_CUSTOM = "multiple scripts", "Custom query"
 SCALE_USED = re.compile(r":scale\b")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
 LEAST_CONNECTING_S = 20e-6
-# How far rounding and chance may take the number of transactions from that of a rate, in standard deviations and so on.
-DEVIATIONS, FEW, SHARE = 5, 10, 1.1
+# By what share clocks may differ, and how unlikely a number of transactions is by chance: about once in 150,000.
+SHARE, LEAST_CHANCE = 1.1, math.exp(-12)
+# Of a run of so many transactions nobody knows its duration more closely than it is given.
+DURATION_SHARE, DURATION_ROUNDING_S = 0.02, 1.0
 
 Release = tuple[int, ...]
 NEWEST: Release = (999,)
 # Of the release that a form is older than, by which name that is said.
 LAST_BEFORE = {(9, 6): "9.5", (14,): "13"}
-
-
-@dataclass
-class Summary:
-    """The lines of one run: values by name, scripts with their weights, and the way in which TPS is counted."""
-
-    banner: str = ""
-    version_line: str = ""
-    values: dict[str, str] = field(default_factory=dict)
-    scripts: list[tuple[str, int | None]] = field(default_factory=list)
-    tps: dict[str, float] = field(default_factory=dict)
-    is_of_18: bool = False
-    has_old_average: bool = False
-
-    @property
-    def script_names(self) -> tuple[str, ...]:
-        name = self.values.get("transaction type", "")
-        if name == SEVERAL:
-            return tuple(script for script, _ in self.scripts)
-        return (name,) if name and name != ANY_CUSTOM else ()
-
-    @property
-    def has_builtin(self) -> bool:
-        return any(_kind(name) != CUSTOM for name in self.script_names)
-
-    def number(self, name: str) -> float | None:
-        """Return the number that a line begins with: of '40/40' the first; None without such a line."""
-        match = re.match(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", self.values.get(name, ""))
-        return float(match[0]) if match else None
-
-    @property
-    def transactions(self) -> float:
-        return self.number("number of transactions actually processed") or 0.0
-
-
-def read_summary(text: str) -> Summary:
-    """Return the lines of the first run in a text, from its first line up to the next run's."""
-    summary, has_begun = Summary(), FIRST_LINE not in text
-    for raw in text.split("\n"):
-        line = raw.rstrip("\r")
-        is_of_program, is_first = line.startswith("pgbench ("), line.startswith(FIRST_LINE)
-        banner, version = (pattern.fullmatch(line) if is_of_program else None for pattern in (BANNER, VERSION_LINE))
-        if summary.values and (banner or version or is_first):
-            break
-        has_begun = has_begun or is_first
-        if banner:
-            summary.banner = banner[1]
-        elif version:
-            summary.version_line = version[1]
-        elif has_begun:
-            _add(summary, line)
-    return summary
-
-
-def _add(summary: Summary, line: str) -> None:
-    script, weight = SCRIPT_LINE.fullmatch(line), WEIGHT_LINE.match(line)
-    if script:
-        summary.scripts.append((script[1], None))
-    elif weight and summary.scripts:
-        summary.scripts[-1] = (summary.scripts[-1][0], int(weight[1]))
-    elif line.startswith(" - number of transactions actually processed"):
-        summary.is_of_18 = True
-    elif line.startswith("tps = "):
-        rate, _, way = line.removeprefix("tps = ").partition(" (")
-        if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,9}", rate):
-            summary.tps.setdefault(way.rstrip(")"), float(rate))
-    elif not line.startswith(" "):
-        summary.has_old_average = summary.has_old_average or line.startswith("latency average: ")
-        name, separator, value = re.sub(r"^([a-z ]{1,40}) = ", r"\1: ", line).partition(": ")
-        if separator:
-            summary.values.setdefault(name, value.strip())
 
 
 def claims_of(spec: RunSpec, stdout: str) -> dict[str, Claim]:
@@ -193,13 +109,6 @@ def _before(summary: Summary) -> Release:
 # --- which load ---------------------------------------------------------------------------------------------------
 
 
-def _kind(name: str) -> str:
-    """Return the name of a built-in script, or 'custom' for a file."""
-    if name.startswith("<builtin: "):
-        return BUILTINS.get(name, name.removeprefix("<builtin: ").removesuffix(">"))
-    return BUILTINS.get(name, CUSTOM)
-
-
 def _script_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     name, names = summary.values.get("transaction type", ""), summary.script_names
     if name == ANY_CUSTOM:
@@ -207,7 +116,7 @@ def _script_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     elif names:
         weights = [weight for _, weight in summary.scripts if weight is not None] if name == SEVERAL else [1]
         if len(weights) == len(names):
-            kinds = tuple((_kind(script), share) for script, share in zip(names, shares(weights), strict=True))
+            kinds = tuple((kind_of(script), share) for script, share in zip(names, shares(weights), strict=True))
             yield SCRIPT, claims.exactly(kinds, _scripts_words(names, weights))
         if not summary.has_builtin:
             yield SCRIPT_NAMES, claims.exactly(names, f"the files {', '.join(names)}")
@@ -220,7 +129,7 @@ def shares(weights: list[int]) -> list[int]:
 
 
 def _scripts_words(names: tuple[str, ...], weights: list[int]) -> str:
-    words = [f"the file {name}" if _kind(name) == CUSTOM else f"the built-in {_kind(name)}" for name in names]
+    words = [f"the file {name}" if kind_of(name) == CUSTOM else f"the built-in {kind_of(name)}" for name in names]
     if len(words) == 1:
         return words[0]
     return ", ".join(f"{word} (weight {weight})" for word, weight in zip(words, weights, strict=True))
@@ -246,7 +155,7 @@ def _prints_partitions(spec: RunSpec, summary: Summary) -> bool:
 
 
 def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
-    """Yield clients, threads and duration; a run of a number of transactions claims no duration."""
+    """Yield clients, threads and duration; of a run of a number of transactions by its count and rate."""
     clients, threads, duration_s = map(summary.number, ("number of clients", "number of threads", "duration"))
     if clients is not None:
         yield CLIENTS, claims.counted(int(clients), "client")
@@ -257,6 +166,14 @@ def level_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
         yield THREADS, Claim(words, lambda planned: threads in (planned, min(planned, most)))
     if duration_s is not None:
         yield DURATION, claims.counted(int(duration_s), "s", "s")
+    elif "number of transactions per client" in summary.values and summary.lasted_s:
+        yield DURATION, _lasted_claim(summary.lasted_s)
+
+
+def _lasted_claim(lasted_s: float) -> Claim:
+    """Return the claim of a run that ended with its transactions, of which a delivery gives the seconds it took."""
+    room_s = DURATION_SHARE * lasted_s + DURATION_ROUNDING_S
+    return Claim(f"about {lasted_s:,.3g} s", lambda planned: abs(planned - lasted_s) <= room_s)
 
 
 # --- how it ran ---------------------------------------------------------------------------------------------------
@@ -268,6 +185,9 @@ def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
         yield TRIES, claims.counted(int(tries), "try at most", "tries at most")
     elif "number of transactions retried" in summary.values:
         yield TRIES, claims.exactly(None, "tries without a limit")
+    if "number of failed transactions" in summary.values:
+        is_detailed = "number of serialization failures" in summary.values
+        yield FAILURES, claims.exactly(is_detailed, f"failures {'by kind' if is_detailed else 'that are not by kind'}")
     if (connects_each := _connects_each(summary)) is not None:
         yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {_holder(connects_each)}")
     if summary.transactions and summary.tps:
@@ -302,27 +222,44 @@ def _rate_claim(summary: Summary) -> Claim:
     lag = LAG.match(lag_text)
     if not lag:
         return Claim("a run at a rate (-R)", lambda planned: planned > 0)
-    low_tps, high_tps = _offered_tps(summary, float(lag[1]) / 1000)
-    range_text = f"to {high_tps:,.4g} TPS" if math.isfinite(high_tps) else "TPS or more"
-    words = f"a run at a rate (-R) of {low_tps:,.4g} {range_text}"
-    return Claim(words, lambda planned: planned > 0 and low_tps <= planned <= high_tps)
+    due, longest_s, shortest_s = _offered(summary, float(lag[1]) / 1000)
+    words = f"a run at a rate (-R) of about {due / longest_s:,.4g} TPS"
+    clients = summary.number("number of clients") or 1
+    return Claim(
+        words,
+        lambda planned: (
+            planned > 0
+            and not _is_above(due - clients, SHARE * planned * longest_s)
+            and not _is_below(SHARE * (due + clients), planned * shortest_s)
+        ),
+    )
 
 
-def _offered_tps(summary: Summary, longest_lag_s: float) -> tuple[float, float]:
-    """Return between which rates transactions were offered.
+def _is_above(count: float, expected: float) -> bool:
+    return count > expected and _chance(count, expected) < LEAST_CHANCE
+
+
+def _is_below(count: float, expected: float) -> bool:
+    return count < expected and _chance(count, expected) < LEAST_CHANCE
+
+
+def _chance(count: float, expected: float) -> float:
+    """Return a bound (Chernoff's) of how likely events at random are so many or more, or so few or fewer."""
+    return math.exp(min(0.0, count - expected - (count * math.log(count / expected) if count > 0 else 0.0)))
+
+
+def _offered(summary: Summary, longest_lag_s: float) -> tuple[float, float, float]:
+    """Return how many transactions were offered, and in how many seconds at most and at least.
 
     No more are begun than are due by the end, and no fewer but for those that still waited then, as long as others did.
     """
-    clients, lasted_s = summary.number("number of clients") or 1, summary.transactions / min(summary.tps.values())
+    lasted_s = summary.transactions / min(summary.tps.values())
     duration_s = summary.number("duration") or lasted_s
     others = ("number of transactions skipped", "number of failed transactions")
     due = summary.transactions + sum(summary.number(name) or 0 for name in others)
-    chance = DEVIATIONS * math.sqrt(due) + FEW
-    low_tps = (due - clients - chance) / (SHARE * max(duration_s, lasted_s))
     latencies = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
-    begun_s = min(duration_s, lasted_s) - SHARE * (longest_lag_s + 3 * sum(latencies) / 1000)
-    most = SHARE * (due + clients) + chance
-    return max(0.0, low_tps), most / begun_s if begun_s > 0 else math.inf
+    waited_s = SHARE * (longest_lag_s + 3 * sum(latencies) / 1000)
+    return due, max(duration_s, lasted_s), max(0.0, min(duration_s, lasted_s) - waited_s)
 
 
 def _limit_claim(summary: Summary) -> Claim:
@@ -348,6 +285,9 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
         **_variable_facts(parameters, is_own=is_own),
         PARTITIONS: _partitions_fact(parameters),
         TRIES: claims.number_fact(parameters.max_tries),
+        FAILURES: Fact(
+            parameters.failures_detailed, f"those {'by kind' if parameters.failures_detailed else 'together'}"
+        ),
         CONNECTIONS: Fact(parameters.connect_each, f"one for each {_holder(parameters.connect_each)}"),
         RATE: Fact(parameters.rate_tps, _limited("at", parameters.rate_tps, "TPS")),
         LATENCY_LIMIT: Fact(parameters.latency_limit_ms, _limited("with", parameters.latency_limit_ms, "ms")),

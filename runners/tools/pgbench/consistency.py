@@ -21,6 +21,8 @@ TOTALS = {
     "retries": "retries",
 }
 COUNT_ROUNDING = 0.01
+# Times are printed to a tenth; a last report may be late, as a last transaction is.
+TIME_ROUNDING_S, LATEST_SHARE = 0.06, 1.05
 SCRIPT_COUNTS = (
     re.compile(r"^ - (\d{1,15}) transactions \(", re.MULTILINE),
     re.compile(r"^ - number of transactions actually processed: (\d{1,15}) \(", re.MULTILINE),
@@ -28,9 +30,15 @@ SCRIPT_COUNTS = (
 SCRIPT_RATE = re.compile(r"^ - [^(\n]{1,80}\((?:[^=\n]{1,80}, )?tps = (\d{1,12}\.\d{1,9})\)$", re.MULTILINE)
 SHARE = re.compile(
     r"^number of (failed transactions|serialization failures|deadlock failures|transactions (?:retried|skipped))"
-    r": (\d{1,15}) \((\d{1,3}\.\d{3})%\)$",
+    r": (\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
     re.MULTILINE,
 )
+LATE = re.compile(
+    r"^number of transactions above the [0-9.]{1,16} ms latency limit: (\d{1,15})/(\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
+    re.MULTILINE,
+)
+# Half of the last digit, and a little for the rounding of what is in the middle.
+SHARE_ROUNDING = 0.00051
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
 
@@ -130,8 +138,16 @@ def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
     total = sum(measures[name].value for name in parts if name in measures)
     for name, count, percent in SHARE.findall(stdout):
         share = 100 * int(count) / total
-        if abs(share - float(percent)) > 0.0011:
+        if abs(share - float(percent)) > SHARE_ROUNDING:
             text = f"Of {total:,.0f} transactions {int(count):,} {name} are {share:.3f}%, not {percent}%."
+            yield Doubt("share", text)
+    for late, ran, percent in LATE.findall(stdout):
+        share = 100 * int(late) / max(1, int(ran))
+        if int(ran) != measures["transactions"].value or abs(share - float(percent)) > SHARE_ROUNDING:
+            ended = measures["transactions"].value
+            text = (
+                f"{late} of {ran} transactions that were late are {share:.3f}%, not {percent}%, of {ended:,.0f} in all."
+            )
             yield Doubt("share", text)
 
 
@@ -155,6 +171,16 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
                 f"The reports of progress have {sum(line.values):,.0f} {line.metric}, the summary {total.value:,.0f}."
             )
             yield Doubt("progress", text)
+
+
+def time_doubts(times_s: Sequence[float], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where a report of progress came before its second, or long after the run."""
+    lasted_s = _lasted_s(measures) + _connecting_s(measures)
+    early = next((at_s for place, at_s in enumerate(times_s, start=1) if at_s < place - TIME_ROUNDING_S), None)
+    if early is not None:
+        yield Doubt("progress", f"A report of progress is of {early:g} s: that is before its second has ended.")
+    elif times_s and max(times_s) > LATEST_SHARE * lasted_s + CONNECTING_SLACK_S:
+        yield Doubt("progress", f"A report of progress is of {max(times_s):,.1f} s, the run lasted {lasted_s:,.4g} s.")
 
 
 def _logged_counts(reduction: Reduction, scripts: int) -> list[int]:

@@ -10,7 +10,7 @@ import re
 from runners.contract import Outputs
 from runners.tools.printed import END_UNSEEN, last_errors, text_of
 
-from .claims import Summary, read_summary
+from .output import Summary, read_summary
 
 ABORTED = re.compile(r"Run was aborted(?:; the above results are incomplete\.| due to an error in thread )")
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
@@ -66,15 +66,13 @@ def _too_few(summary: Summary) -> str:
 
 def _too_short(summary: Summary) -> str:
     """Compare how long the run lasted, by its own count and rate, with its duration, which it always keeps to."""
-    duration_s = summary.number("duration")
-    if duration_s is None or not summary.tps or not summary.transactions or min(summary.tps.values()) <= 0:
+    duration_s, lasted_s = summary.number("duration"), summary.lasted_s
+    if duration_s is None or lasted_s is None:
         return ""
-    measured_s = summary.transactions / min(summary.tps.values())
-    lasted_s = measured_s + (summary.number("initial connection time") or 0) / 1000
     idle_s = 0.0
     if "rate limit schedule lag" in summary.values:
         due = summary.transactions + (summary.number("number of transactions skipped") or 0)
-        idle_s = LONGEST_GAPS * measured_s * (summary.number("number of threads") or 1) / due
+        idle_s = LONGEST_GAPS * lasted_s * (summary.number("number of threads") or 1) / due
     if lasted_s + idle_s >= duration_s * (1 - SLACK_SHARE) - SLACK_S:
         return ""
     return f"by its count and rate it ended after {lasted_s:,.3g} of {duration_s:,.0f} s, as where all clients fail"

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runners.contract import Measure
 from runners.tools.parts import Layout
 
+from .parameters import CUSTOM
 from .progress import NUMBER
 
 # The three ways to count that a version may print, with what follows the number there.
@@ -26,6 +27,7 @@ TPS_LINES = {
 # Measure, unit, and the line that holds it.
 LINES: tuple[tuple[str, str, str], ...] = (
     ("transactions", "transactions", r"number of transactions actually processed: (\d+)(?:/\d+)?$"),
+    ("planned_transactions", "transactions", r"number of transactions actually processed: \d+/(\d+)$"),
     ("failed_transactions", "transactions", r"number of failed transactions: (\d+) "),
     ("serialization_failures", "transactions", r"number of serialization failures: (\d+) "),
     ("deadlock_failures", "transactions", r"number of deadlock failures: (\d+) "),
@@ -61,9 +63,10 @@ LAYOUT = Layout(
         r"tps = [^(]{1,60}\(including",
         r"tps = [^(]{1,60}\((?:excluding|without)",
     ),
-    progress=r"progress: (\d{1,12}\.\d{1,3}) s, ",
+    progress=r"progress: (\d{1,12}\.\d{1,3}) s,",
     summary=0,
     clients=r"number of clients: (\d{1,9})$",
+    threads=r"number of threads: (\d{1,9})$",
 )
 
 SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in LINES}
@@ -71,17 +74,32 @@ UNITS = {name: unit for name, unit, _ in LINES}
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
+FIRST_LINE = "transaction type: "
+# "pgbench (16.4)" is of a server of the same version; "pgbench (PostgreSQL) 16.4" is what --version prints.
+BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
+VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
+SCRIPT_LINE = re.compile(r"SQL script \d{1,9}: (.{1,400})")
+WEIGHT_LINE = re.compile(r" - weight: (\d{1,9}) \(")
+BUILTINS = {
+    "TPC-B (sort of)": "tpcb-like",
+    "<builtin: TPC-B (sort of)>": "tpcb-like",
+    "Update only pgbench_accounts": "simple-update",
+    "<builtin: simple update>": "simple-update",
+    "SELECT only": "select-only",
+    "<builtin: select only>": "select-only",
+}
+SEVERAL, ANY_CUSTOM = "multiple scripts", "Custom query"
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Numbers:
     """The measures of the summary by name, with the TPS that stands for the run as "tps"."""
 
     measures: Mapping[str, Measure]
     missing: str = ""
 
 
-def read_summary(stdout: str, *, connect_each: bool) -> Summary:
+def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
     """Return the measures of the summary, or none and in `missing` why there is no TPS.
 
     TPS is the one "excluding connections establishing" up to 13 and "without initial connection time" from 14
@@ -91,9 +109,9 @@ def read_summary(stdout: str, *, connect_each: bool) -> Summary:
     tps = {way: _number(stdout, line) for way, line in RATE_LINES.items()}
     missing = _missing(stdout, numbers, tps, connect_each)
     if missing:
-        return Summary({}, missing)
+        return Numbers({}, missing)
     measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
-    return Summary({**_tps_measures(tps, connect_each), **measures})
+    return Numbers({**_tps_measures(tps, connect_each), **measures})
 
 
 def _number(text: str, line: re.Pattern[str]) -> float | None:
@@ -137,3 +155,91 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
 def warnings(stderr: str) -> tuple[str, ...]:
     """Return pgbench's warnings, each once, as remarks."""
     return tuple(dict.fromkeys(f"pgbench warned: {text.rstrip('.')}." for text in WARNING.findall(stderr)))
+
+
+# --- lines by name --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Summary:
+    """The lines of one run: values by name, scripts with their weights, and the way in which TPS is counted."""
+
+    banner: str = ""
+    version_line: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    scripts: list[tuple[str, int | None]] = field(default_factory=list)
+    tps: dict[str, float] = field(default_factory=dict)
+    is_of_18: bool = False
+    has_old_average: bool = False
+
+    @property
+    def script_names(self) -> tuple[str, ...]:
+        name = self.values.get("transaction type", "")
+        if name == SEVERAL:
+            return tuple(script for script, _ in self.scripts)
+        return (name,) if name and name != ANY_CUSTOM else ()
+
+    @property
+    def has_builtin(self) -> bool:
+        return any(kind_of(name) != CUSTOM for name in self.script_names)
+
+    def number(self, name: str) -> float | None:
+        """Return the number that a line begins with: of '40/40' the first; None without such a line."""
+        match = re.match(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", self.values.get(name, ""))
+        return float(match[0]) if match else None
+
+    @property
+    def transactions(self) -> float:
+        return self.number("number of transactions actually processed") or 0.0
+
+    @property
+    def lasted_s(self) -> float | None:
+        """Return how long the run lasted by its own count and rate, connecting included; None where one is missing."""
+        if not self.transactions or not self.tps or min(self.tps.values()) <= 0:
+            return None
+        return self.transactions / min(self.tps.values()) + (self.number("initial connection time") or 0) / 1000
+
+
+def read_summary(text: str) -> Summary:
+    """Return the lines of the first run in a text, from its first line up to the next run's."""
+    summary, has_begun = Summary(), FIRST_LINE not in text
+    for raw in text.split("\n"):
+        line = raw.rstrip("\r")
+        is_of_program, is_first = line.startswith("pgbench ("), line.startswith(FIRST_LINE)
+        banner, version = (pattern.fullmatch(line) if is_of_program else None for pattern in (BANNER, VERSION_LINE))
+        if summary.values and (banner or version or is_first):
+            break
+        has_begun = has_begun or is_first
+        if banner:
+            summary.banner = banner[1]
+        elif version:
+            summary.version_line = version[1]
+        elif has_begun:
+            _add(summary, line)
+    return summary
+
+
+def _add(summary: Summary, line: str) -> None:
+    script, weight = SCRIPT_LINE.fullmatch(line), WEIGHT_LINE.match(line)
+    if script:
+        summary.scripts.append((script[1], None))
+    elif weight and summary.scripts:
+        summary.scripts[-1] = (summary.scripts[-1][0], int(weight[1]))
+    elif line.startswith(" - number of transactions actually processed"):
+        summary.is_of_18 = True
+    elif line.startswith("tps = "):
+        rate, _, way = line.removeprefix("tps = ").partition(" (")
+        if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,9}", rate):
+            summary.tps.setdefault(way.rstrip(")"), float(rate))
+    elif not line.startswith(" "):
+        summary.has_old_average = summary.has_old_average or line.startswith("latency average: ")
+        name, separator, value = re.sub(r"^([a-z ]{1,40}) = ", r"\1: ", line).partition(": ")
+        if separator:
+            summary.values.setdefault(name, value.strip())
+
+
+def kind_of(name: str) -> str:
+    """Return the name of a built-in script, or 'custom' for a file."""
+    if name.startswith("<builtin: "):
+        return BUILTINS.get(name, name.removeprefix("<builtin: ").removesuffix(">"))
+    return BUILTINS.get(name, CUSTOM)

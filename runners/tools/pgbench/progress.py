@@ -43,10 +43,11 @@ FIRST_EPOCH_S = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The series of the reports, and remarks on those that are in none."""
+    """The series of the reports, remarks on those that are in none, and the seconds of the run at which they came."""
 
     series: tuple[Series, ...] = ()
     remarks: tuple[str, ...] = ()
+    times_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
         Series(metric, SERIES_UNITS[metric], start_epoch_s, PROGRESS_STEP_S, tuple(values))
         for metric, values in _columns(within).items()
     ]
-    return Progress(tuple(series), (*unread_remarks(len(lines), len(within)), *_otherwise(messages, printed)))
+    remarks = (*unread_remarks(len(lines), len(within)), *_otherwise(messages, printed))
+    return Progress(tuple(series), remarks, tuple(report.at_s for report in timed))
 
 
 def _lines(text: str) -> list[str]:

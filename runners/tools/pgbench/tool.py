@@ -52,6 +52,15 @@ class Pgbench(Tool):
 
     name = "pgbench"
     program = "pgbench"
+    beginnings = ("transaction type: ", "number of clients: ")
+    always = (
+        "transaction type: ",
+        "scaling factor: ",
+        "query mode: ",
+        "number of clients: ",
+        "number of threads: ",
+        "duration: |number of transactions per client: ",
+    )
     unit = "TPS"
     parser = PARSER
     kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)
@@ -204,11 +213,11 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     stdout = text_of(outputs.stdout)
     if several := refusal(output.LAYOUT, {"Standard output": stdout, "stderr": stderr}):
         return _failed(several)
-    summary = output.read_summary(stdout, connect_each=parameters.connect_each)
-    if summary.missing:
+    numbers = output.read_numbers(stdout, connect_each=parameters.connect_each)
+    if numbers.missing:
         errors = last_errors(ending.all_errors(stdout, stderr))
-        return _failed(f"{summary.missing}{ending.code_words(outputs.returncode, errors)}.")
-    return _succeeded(spec, outputs, stderr, summary.measures)
+        return _failed(f"{numbers.missing}{ending.code_words(outputs.returncode, errors)}.")
+    return _succeeded(spec, outputs, stderr, numbers.measures)
 
 
 def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[str, Measure]) -> RunResult:
@@ -238,6 +247,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
             *consistency.progress_doubts(reports.series, measures),
+            *consistency.time_doubts(reports.times_s, measures),
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )

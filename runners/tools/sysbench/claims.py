@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping
 
 from runners.contract import RunSpec
 from runners.tools import claims, programs
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, Claim, Fact
+from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, THREADS, WARMUP, Claim, Fact
+
+from . import report
 
 SCRIPT, DATABASE, RATE = "script", "database", "rate_limit"
 VERSION_LINE = re.compile(r"^sysbench (\d[^\n]{0,100})$", re.MULTILINE)
 THREADS_LINE = re.compile(r"^Number of threads: (\d{1,9})\r?$", re.MULTILINE)
 INTERVAL_THREADS = re.compile(r"^\[ {0,8}\d{1,9}s ?\] (?:thds|threads): (\d{1,9})\b", re.MULTILINE)
+EVENTS_LINE = re.compile(r"^ {1,8}total number of events: {1,40}(\d{1,15})\r?$", re.MULTILINE)
+AVERAGE_LINE = re.compile(r"^ {1,8}events \(avg/stddev\): {1,40}(\d{1,15}\.\d{1,4})/", re.MULTILINE)
 COUNT_LINE = re.compile(r"^ {1,8}(read|write|transactions|ignored errors): {1,40}(\d{1,15})\b", re.MULTILINE)
 TIME_LINE = re.compile(r"^ {1,8}(?:total time|time elapsed): {1,40}(\d{1,9}\.\d{1,9})s\r?$", re.MULTILINE)
 LONGEST_LINE = re.compile(r"^ {1,12}max: {1,60}(\d{1,12}\.\d{1,3})(?:ms)?\r?$", re.MULTILINE)
@@ -44,17 +48,30 @@ def _claims(text: str) -> Iterator[tuple[str, Claim]]:
     # The report itself names none, but a command line or an error beside it may.
     if database := programs.database_of(text):
         yield DATABASE, claims.exactly(database, f"a run on {database}")
-    if threads := THREADS_LINE.search(text) or INTERVAL_THREADS.search(text):
-        yield CLIENTS, claims.counted(int(threads[1]), "client")
+    if threads := _threads(text):
+        yield CLIENTS, claims.counted(threads, "client")
+        yield THREADS, claims.counted(threads, "thread")
+    if warmup := report.WARMUP.search(text):
+        # A warm-up that was not given at all is no other one.
+        warmup_s = int(warmup[1])
+        yield WARMUP, Claim(f"a warm-up of {warmup_s:,} s", lambda planned: planned in (0, warmup_s))
     if took := TIME_LINE.search(text):
         yield DURATION, _duration_claim(text, float(took[1]))
     counts: dict[str, int] = {}
     for name, number in COUNT_LINE.findall(text):
         counts.setdefault(name, int(number))
     if counts.get("transactions") and {"read", "write"} <= counts.keys():
-        yield SCRIPT, _script_claim(counts, int(threads[1]) if threads else 0)
+        yield SCRIPT, _script_claim(counts, threads)
     if rate := RATE_LINE.search(text):
         yield RATE, claims.exactly(None, f"transactions at a rate (--rate) of {rate[1].strip()}")
+
+
+def _threads(text: str) -> int:
+    """Return the number of threads, which each has its average of all events; 0 where nothing says it."""
+    if line := THREADS_LINE.search(text) or INTERVAL_THREADS.search(text):
+        return int(line[1])
+    events, average = EVENTS_LINE.search(text), AVERAGE_LINE.search(text)
+    return round(int(events[1]) / float(average[1])) if events and average and float(average[1]) else 0
 
 
 def _duration_claim(text: str, took_s: float) -> Claim:
@@ -85,10 +102,19 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
     reads, writes = next(statements for statements, scripts in STATEMENTS.items() if script in scripts)
     words = f"{reads:,} and {writes:,}, as {script} sends"
     return {
-        **({} if is_own else {CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version)}),
+        **({} if is_own else _delivery_facts(spec)),
         CLIENTS: claims.number_fact(spec.clients),
         DURATION: claims.number_fact(spec.duration_s),
         SCRIPT: Fact(script, words),
         DATABASE: Fact("PostgreSQL", "one on PostgreSQL"),
         RATE: Fact(0, "as many as can be"),
+    }
+
+
+def _delivery_facts(spec: RunSpec) -> dict[str, Fact]:
+    """Return what only a delivery says: our own command has a thread for each client, and warms up before."""
+    return {
+        CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version),
+        THREADS: claims.number_fact(spec.threads),
+        WARMUP: Fact(spec.warmup_s, f"one of {spec.warmup_s:,} s"),
     }

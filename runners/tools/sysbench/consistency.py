@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -20,6 +21,14 @@ FAIRNESS = re.compile(r"^ +(events|execution time) \(avg/stddev\): +(\d{1,15}\.\
 RATE_TOLERANCE, RATE_ROUNDING = 0.002, 0.006
 AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 0.001
 BUCKET_TOLERANCE = 0.03
+PROGRESS_TOLERANCE, PROGRESS_ROUNDING = 0.05, 0.006
+# By which names 0.5 and later versions report what happened in a second.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "queries": ("queries_per_s",),
+    "ignored_errors": ("errors_per_s",),
+    "reads": ("reads", "reads_per_s"),
+    "writes": ("writes", "writes_per_s"),
+}
 
 
 def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
@@ -40,6 +49,39 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     yield from _event_rate(text, measures)
     yield from _fairness(text, measures)
     yield from _progress(text, measures)
+    yield from _progress_shares(text)
+    if not report.WARMUP.search(text):
+        yield from _progress_totals(text, measures, queries)
+
+
+def _progress_shares(text: str) -> Iterator[Doubt]:
+    """Yield a doubt where the reports of progress and the report give unlike percentiles: one option asks for both."""
+    printed = {share for share, _ in report.percentile_lines(text)}
+    shares = {int(line["share"]) for _, line in report.intervals(text) if line} - {0}
+    for share in sorted(shares - printed)[:1] if printed else ():
+        yield Doubt(
+            "progress", f"A report of progress gives the percentile {share}, the report that of {max(printed)}."
+        )
+
+
+def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
+    """Yield a doubt where the seconds come to more of something than the report counts."""
+    totals = {name: measure.value for name, measure in measures.items() if name in ("queries", "ignored_errors")}
+    totals |= dict(zip(("reads", "writes"), queries, strict=False)) if len(queries) == 4 else {}
+    before_s, sums = 0.0, dict.fromkeys(totals, 0.0)
+    for at_s, line in report.intervals(text):
+        values = line.groupdict() if line else {}
+        for name in totals:
+            value = next((values[column] for column in COLUMNS[name] if values.get(column)), "0")
+            sums[name] += float(value) * max(0.0, at_s - before_s)
+        before_s = max(before_s, at_s)
+    for name, total in totals.items():
+        if sums[name] > (1 + PROGRESS_TOLERANCE) * total + PROGRESS_ROUNDING * before_s + 1:
+            words = name.replace("_", " ")
+            yield Doubt(
+                "progress", f"The reports of progress come to {sums[name]:,.0f} {words}, the report to {total:,.0f}."
+            )
+            return
 
 
 def _requests(text: str, queries: list[int]) -> Iterator[Doubt]:
@@ -73,7 +115,10 @@ def _fairness(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
 
 def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt about the first report of progress that contradicts itself, or has more threads than there were."""
-    threads = measures["reported_clients"].value if "reported_clients" in measures else float("inf")
+    threads = measures["reported_clients"].value if "reported_clients" in measures else math.inf
+    # A second of a warm-up is in no number of the report.
+    longest_ms = measures["latency_max_ms"].value if "latency_max_ms" in measures else math.inf
+    longest_ms = math.inf if report.WARMUP.search(text) else longest_ms
     for at_s, line in report.intervals(text):
         values = line.groupdict() if line else {}
         by_kind = [float(values[name]) for name in ("reads", "writes", "others") if name in values]
@@ -81,6 +126,10 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
             yield Doubt(
                 "progress", f"At {at_s:g} s {sum(by_kind):,.2f} queries, but {values['queries_per_s']} are printed."
             )
+            return
+        if values and float(values["percentile"]) > (1 + BUCKET_TOLERANCE) * longest_ms + RATE_ROUNDING:
+            words = f"the percentile is {values['percentile']} ms, above the maximum of {longest_ms:.4g} ms"
+            yield Doubt("progress", f"At {at_s:g} s {words}.")
             return
         if values and int(values["threads"]) > threads:
             yield Doubt("progress", f"At {at_s:g} s there are {values['threads']} threads, more than {threads:,.0f}.")

@@ -103,8 +103,9 @@ def read_measures(text: str) -> dict[str, Measure]:
 
 
 def percentile_lines(text: str) -> list[tuple[int, float]]:
-    """Return the percentiles that are printed: the share in percent, and the latency in ms."""
-    return [(int(share), float(ms)) for line in PERCENTILE_LINES for share, ms in line.findall(text)]
+    """Return the percentiles that are printed: the share in percent, and the latency in ms; 0 is for none."""
+    lines = [(int(share), float(ms)) for line in PERCENTILE_LINES for share, ms in line.findall(text)]
+    return [(share, ms) for share, ms in lines if 0 < share <= 100]
 
 
 def read_percentiles(text: str) -> dict[str, Measure]:

@@ -112,6 +112,8 @@ class Sysbench(Tool):
 
     name = "sysbench"
     program = "sysbench"
+    always = ("Threads fairness:", "events (avg/stddev):", "execution time (avg/stddev):")
+    beginnings = ("SQL statistics:", "OLTP test statistics:", "Number of threads: ")
     on_path = ("sysbench",)
     unit = "TPS"
     parser = PARSER

@@ -6,20 +6,43 @@ from collections.abc import Iterator
 
 from runners.contract import RunSpec
 from runners.tools import claims
-from runners.tools.claims import Claim, Fact
+from runners.tools.claims import CLIENTS, DURATION, Claim, Fact
 from runners.tools.pgbench import claims as pgbench_claims
-from runners.tools.pgbench.claims import QUERY_MODE, SEVERAL, Summary
+from runners.tools.pgbench.claims import QUERY_MODE
+from runners.tools.pgbench.output import SEVERAL, Summary, read_summary
+from runners.tools.pgbench.progress import PROGRESS_LINE
 
 from .log import LOOKED_AT
 from .parameters import TRANSACTIONS, read
 
 MIX = "mix"
+# The last second may be missing, and a transaction may end after it. What share of their time clients may be busy:
+# the rest goes into the load generator, and seconds do not begin and end with transactions.
+LATE_S, LEAST_BUSY, MOST_BUSY = 2.0, 0.5, 1.1
 
 
-def claims_of(stdout: str) -> dict[str, Claim]:
-    """Return what the summary claims, by the name of the fact; {} where it did not come along."""
-    summary = pgbench_claims.read_summary(stdout)
-    return dict(_claims(summary)) if summary.values else {}
+def claims_of(stdout: str, progress: str) -> dict[str, Claim]:
+    """Return what the summary claims, by the name of the fact; where it did not come along, what its seconds do."""
+    summary = read_summary(stdout)
+    return dict(_claims(summary) if summary.values else _claims_of_seconds(progress))
+
+
+def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
+    """Yield how long the load was, by its last second, and about how many clients were busy in all of them."""
+    lines = [line for line in map(PROGRESS_LINE.match, progress.splitlines()) if line]
+    if not lines:
+        return
+    last_s = float(lines[-1]["at_s"])
+    yield DURATION, Claim(f"{last_s:,.4g} s", lambda planned: -LATE_S <= planned - last_s <= LATE_S)
+    pairs = [(line["tps"], line["latency_ms"]) for line in lines if "n" not in line["tps"] + line["latency_ms"]]
+    busy = sum(float(tps) * float(latency_ms) for tps, latency_ms in pairs) / 1000 / len(lines)
+    yield (
+        CLIENTS,
+        Claim(
+            f"about {busy:,.3g} clients",
+            lambda planned: LEAST_BUSY * planned <= busy <= MOST_BUSY * planned,
+        ),
+    )
 
 
 def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:

@@ -6,6 +6,7 @@ rolled back because a row was missing or there already) does not, neither in thr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,8 @@ RAN = (
     "ran, the warm-up had its share of all transactions. The shares that succeeded are those of the whole load."
 )
 WHOLE_RUN = "The counters of server and host cover the warm-up too: it is the first part of the same load."
+# How far chance may take a type's share of the transactions: in standard deviations, and what a second's end cuts off.
+MIX_DEVIATIONS, MIX_SLACK = 6.0, 0.002
 
 
 class Tatp(Tool):
@@ -62,6 +65,7 @@ class Tatp(Tool):
 
     name = "tatp"
     program = "pgbench"
+    beginnings = ("transaction type: ", "number of clients: ")
     unit = "MQTh"
     live_unit = "transactions/s, refused writes included"
     parser = PARSER
@@ -132,9 +136,11 @@ class Tatp(Tool):
         return parse_load(spec, outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
     def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
-        """Return what the summary of the pgbench that ran it claims."""
+        """Return what the summary of the pgbench that ran it claims, or its seconds where only files came along."""
         del spec
-        return tatp_claims.claims_of(text_of(outputs.stdout))
+        messages = outputs.files.get(command.MESSAGES_FILE, outputs.stderr)
+        progress = outputs.files.get(command.PROGRESS_FILE, messages)
+        return tatp_claims.claims_of(text_of(outputs.stdout), text_of(progress))
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         del is_own
@@ -202,6 +208,7 @@ def _succeeded(
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(
+            *mix_doubts(read(spec.parameters).weighed, counts, spec.log_sampling_rate),
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
             *latencies.doubts_of(reduction, shares),
@@ -238,6 +245,20 @@ def _series(
 
 def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
     return Series(metric, unit, start_epoch_s, PROGRESS_STEP_S, tuple(values))
+
+
+def mix_doubts(weights: Sequence[int], counts: Mapping[str, Count], log_sampling_rate: float) -> list[Doubt]:
+    """Return a doubt about the type of transaction that ran furthest from its share of the mix, beyond chance."""
+    total, share_of_log = sum(type_count.executions for type_count in counts.values()), log_sampling_rate or 1.0
+    furthest: tuple[float, str] = (0.0, "")
+    for name, weight in zip(TRANSACTIONS, weights, strict=True):
+        share, ran = weight / sum(weights), counts[name].executions / total if name in counts and total else None
+        if ran is None:
+            continue
+        chance = MIX_DEVIATIONS * math.sqrt(share * (1 - share) / (total * share_of_log)) + MIX_SLACK
+        text = f"{name} was {100 * ran:.2f}% of the transactions, but is {100 * share:.2f}% of the mix."
+        furthest = max(furthest, (abs(ran - share) / chance, text))
+    return [Doubt("mix", furthest[1])] if furthest[0] > 1 else []
 
 
 def _share_doubts(parameters: Parameters, counts: Mapping[str, Count], bands: Mapping[str, Band]) -> list[Doubt]:

@@ -38,7 +38,8 @@ def lines(parts: tuple[Part, ...]) -> list[int]:
 def test_a_single_run_is_one_part_with_all_of_its_text(version: str, case: str) -> None:
     text = summary(version, case)
     clients = int(re.findall(r"^number of clients: (\d+)$", text, re.MULTILINE)[0])
-    assert PGBENCH.parts(text) == (Part(1, text, clients),)
+    threads = int(re.findall(r"^number of threads: (\d+)$", text, re.MULTILINE)[0])
+    assert PGBENCH.parts(text) == (Part(1, text, clients, threads),)
     assert len(PGBENCH.parts(recorded(version, case).stderr.decode())) <= 1
 
 

@@ -105,3 +105,14 @@ def late(evidence: Evidence) -> Finding | None:
     return "late-count", (
         f"{evidence.late_transactions:,} transactions were above the latency limit, of {evidence.transactions:,}."
     )
+
+
+def planned(evidence: Evidence) -> Finding | None:
+    """Check that as many transactions ended, failed or were skipped as were planned, where a number of them was."""
+    number, ended = evidence.planned_transactions, evidence.transactions
+    if number is None or ended is None:
+        return None
+    total = ended + evidence.failed_transactions + evidence.skipped_transactions
+    if total == number:
+        return None
+    return "count", f"{total:,} transactions ended, failed or were skipped, of {number:,} that were planned."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -10,33 +11,55 @@ from benchhub.analysis.doubts.evidence import Evidence, Finding
 from .counts import FEWEST_TRANSACTIONS_PER_CLIENT
 
 LITTLES_LAW_TOLERANCE = 0.05
+# The average lag may be of transactions that were skipped, too.
+OPEN_LOOP_TOLERANCE = 0.25
 # pgbench prints latencies with three decimals: half of the last one is unknown.
 PRINTED_LATENCY_ROUNDING_MS = 0.0005
 # Failed transactions keep clients busy but are in no TPS; beyond this share Little's law says nothing.
 FAILED_SHARE_IGNORED = 0.01
 DERIVED_TOLERANCE = 0.001
+# Threads begin and end at other moments than the clock of the run.
+LONGEST_TOLERANCE, LONGEST_SLACK_S = 0.05, 0.25
 # sysbench prints two decimals.
 PRINTED_MS = 0.006
 AVERAGE_TOLERANCE = 0.002
 
 
 def littles_law(evidence: Evidence) -> Finding | None:
-    """Check that clients = TPS x latency, which holds in a closed loop whose clients only wait for the server."""
-    latency = _latency_range_ms(evidence)
-    failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
-    if latency is None or evidence.rate_limited or evidence.connect_each or failed_share > FAILED_SHARE_IGNORED:
+    """Check that clients = TPS x latency, which holds in a closed loop whose clients only wait for the server.
+
+    Of transactions at a rate, and where many failed, there is only the upper bound: clients also did something else.
+    """
+    latency, rate = _spent_range_ms(evidence), evidence.tps
+    if latency is None:
         return None
-    least, most = (evidence.tps * latency_ms / 1000 for latency_ms in latency)
-    middle = (least + most) / 2
-    product = f"{evidence.tps:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {middle:.4g} clients"
-    if least > evidence.clients * (1 + LITTLES_LAW_TOLERANCE):
+    if evidence.connect_each and evidence.connection_time_ms is None:
+        rate = evidence.tps_excluding or 0.0
+    tolerance = OPEN_LOOP_TOLERANCE if evidence.rate_limited else LITTLES_LAW_TOLERANCE
+    least, most = (rate * latency_ms / 1000 for latency_ms in latency)
+    product = f"{rate:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {(least + most) / 2:.4g} clients"
+    if least > evidence.clients * (1 + tolerance):
         return "littles-law", f"{product}, more than the {evidence.clients} there were."
+    failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
+    if evidence.rate_limited or failed_share > FAILED_SHARE_IGNORED:
+        return None
     if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE):
         return "clients-idle", (
             f"{product} of {evidence.clients}: the rest of the time was not spent waiting for the server, so the "
             "load generator may be the limit, or the numbers do not belong together."
         )
     return None
+
+
+def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
+    """Return what a transaction took its client: with its own connection where it had one, without waiting its turn."""
+    latency = _latency_range_ms(evidence)
+    is_unknown = evidence.connect_each and evidence.connection_time_ms is None and not evidence.tps_excluding
+    if latency is None or is_unknown:
+        return None
+    beside_ms = (evidence.connection_time_ms or 0.0) if evidence.connect_each else 0.0
+    beside_ms -= (evidence.lag_average_ms or 0.0) if evidence.rate_limited else 0.0
+    return max(0.0, latency[0] + beside_ms), max(0.0, latency[1] + beside_ms)
 
 
 def _busy_share(evidence: Evidence) -> float:
@@ -101,7 +124,12 @@ def order(evidence: Evidence) -> Finding | None:
     # A derived average of up to 13 has the time of connecting in it.
     average = ("average", None if evidence.latency_is_derived else evidence.latency_average_ms)
     lags = [("average lag", evidence.lag_average_ms), ("maximum lag", evidence.lag_max_ms)]
-    falls = (fall for chain in ([least, *percentiles, most], [least, average, most], lags) for fall in _falls(chain))
+    waits = [lags[0], average]
+    # A derived average of transactions that connect has connecting in it.
+    derived = ("average", evidence.latency_average_ms if evidence.latency_is_derived else None)
+    connecting = [("average time of connecting", evidence.connection_time_ms), derived]
+    chains = ([least, *percentiles, most], [least, average, most], lags, waits, connecting)
+    falls = (fall for chain in chains for fall in _falls(chain))
     return next(falls, None)
 
 
@@ -114,6 +142,33 @@ def _falls(chain: Iterable[tuple[str, float | None]]) -> Iterator[Finding]:
                 "latency-order",
                 f"The {lower_name} of {lower_ms:.4g} ms is above the {upper_name} of {upper_ms:.4g} ms.",
             )
+
+
+def deviation(evidence: Evidence) -> Finding | None:
+    """Check that latencies between nothing and the whole run can deviate so much from their average."""
+    average_ms, stddev_ms = evidence.latency_average_ms, evidence.latency_stddev_ms
+    lasted_ms = 1000 * (evidence.lasted_s or 0.0)
+    if average_ms is None or stddev_ms is None or evidence.latency_is_derived or average_ms >= lasted_ms:
+        return None
+    most_ms = math.sqrt(average_ms * (lasted_ms - average_ms))
+    if stddev_ms <= (1 + LONGEST_TOLERANCE) * most_ms + PRINTED_MS:
+        return None
+    return "latency-order", (
+        f"Latencies of {average_ms:.4g} ms on average, none longer than the run of {lasted_ms / 1000:,.4g} s, deviate "
+        f"from that by {most_ms:,.4g} ms at most, but {stddev_ms:,.4g} ms are printed."
+    )
+
+
+def longest(evidence: Evidence) -> Finding | None:
+    """Check that no transaction took longer than the run."""
+    longest_ms, lasted_s = evidence.latency_max_ms, evidence.lasted_s
+    if (
+        longest_ms is None
+        or not lasted_s
+        or longest_ms <= 1000 * ((1 + LONGEST_TOLERANCE) * lasted_s + LONGEST_SLACK_S)
+    ):
+        return None
+    return "latency-order", f"A transaction took {longest_ms / 1000:,.4g} s, longer than the run of {lasted_s:,.4g} s."
 
 
 def histogram(evidence: Evidence) -> Finding | None:

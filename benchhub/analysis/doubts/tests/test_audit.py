@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,9 @@ SOUND = Evidence(
     tps_including=999.0,
     tps_excluding=1_000.0,
 )
+
+
+WITHOUT_LATENCY: dict[str, Any] = {"latency_average_ms": None, "logged_latency_average_ms": None}
 
 
 def codes(evidence: Evidence) -> list[str]:
@@ -130,8 +134,11 @@ def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
     assert codes(replace(rounded_run, latency_average_ms=None, logged_latency_average_ms=0.038)) == ["clients-idle"]
 
 
-@pytest.mark.parametrize("open_loop", [{"rate_limited": True}, {"connect_each": True}, {"failed_transactions": 700}])
-def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "open_loop",
+    [{"rate_limited": True}, {"connect_each": True, "tps_excluding": None}, {"failed_transactions": 700}],
+)
+def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, Any]) -> None:
     loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)
     assert codes(loop) == []
 
@@ -196,7 +203,7 @@ def test_excluding_connecting_may_not_exceed_including_it_by_much() -> None:
     overstated = replace(SOUND, tps_including=423_148.0, tps_excluding=726_022.0)
     assert codes(overstated) == ["excluding-overstated"]
     assert "72% apart" in the_sentence(overstated)
-    assert codes(replace(overstated, connect_each=True)) == []
+    assert codes(replace(overstated, connect_each=True, **WITHOUT_LATENCY)) == []
 
 
 def test_threads_are_compared_with_clients() -> None:
@@ -232,3 +239,43 @@ def test_a_closed_loop_that_keeps_its_clients_busy_is_never_doubted(
         xact_commit_growth=transactions + clients,
     )
     assert audit(run) == ()
+
+
+def test_with_a_connection_for_each_transaction_connecting_takes_its_part_of_the_clients() -> None:
+    # 10 clients, 1,000 TPS: 4 ms of statements and 6 ms of connecting are all of their time.
+    each = replace(SOUND, connect_each=True, latency_average_ms=4.0, logged_latency_average_ms=4.0)
+    each = replace(each, tps_including=None, tps_excluding=None, xact_commit_growth=None)
+    assert codes(replace(each, connection_time_ms=6.0)) == []
+    assert codes(replace(each, connection_time_ms=60.0)) == ["littles-law"]
+    assert codes(replace(each, connection_time_ms=0.6)) == ["clients-idle"]
+    # Up to 13 the rate without connecting says the same: 2,500 x 4 ms are 10 clients.
+    older = replace(each, tps_including=1_000.0, tps_excluding=2_500.0)
+    assert codes(older) == []
+    assert codes(replace(older, logged_latency_average_ms=40.0, latency_average_ms=40.0)) == ["littles-law"]
+
+
+def test_an_open_loop_has_no_more_busy_clients_than_there_are() -> None:
+    # 1,000 TPS x (40 - 35) ms: 5 of 10 clients; without the lag they would be 40.
+    loop = replace(SOUND, rate_limited=True, latency_average_ms=40.0, logged_latency_average_ms=40.0)
+    assert codes(replace(loop, lag_average_ms=35.0)) == []
+    assert codes(replace(loop, lag_average_ms=5.0)) == ["littles-law"]
+    assert codes(replace(loop, lag_average_ms=45.0)) == ["latency-order"]
+
+
+@pytest.mark.parametrize(("stddev_ms", "expected"), [(9.0, []), (774.0, []), (900.0, ["latency-order"])])
+def test_latencies_deviate_by_no_more_than_a_run_has_room_for(stddev_ms: float, expected: list[str]) -> None:
+    # All but a few at nothing, the others at 60 s: the square root of 10 ms x 59,990 ms is 774.5 ms.
+    assert codes(replace(SOUND, latency_stddev_ms=stddev_ms)) == expected
+
+
+@pytest.mark.parametrize(("longest_ms", "expected"), [(60_100.0, []), (64_000.0, ["latency-order"])])
+def test_no_transaction_takes_longer_than_its_run(longest_ms: float, expected: list[str]) -> None:
+    assert codes(replace(SOUND, latency_max_ms=longest_ms, tps_including=1_000.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("failed", "skipped", "expected"), [(0, 0, ["count"]), (3, 0, []), (1, 2, []), (4, 0, ["count"])]
+)
+def test_all_planned_transactions_are_accounted_for(failed: int, skipped: int, expected: list[str]) -> None:
+    run = replace(SOUND, planned_transactions=60_003, duration_s=None)
+    assert codes(replace(run, failed_transactions=failed, skipped_transactions=skipped)) == expected

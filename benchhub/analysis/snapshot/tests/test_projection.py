@@ -104,7 +104,7 @@ def test_what_this_release_does_not_know_is_not_shown():
 def test_addresses_are_found_even_where_nobody_named_them():
     full = document(nodes.paragraph("From 192.0.2.7:5432 and 2001:db8:0:1::7, with 1.25 and 16.4 at 10:05:33"))
     text = blocks(project(full, ["address"]))[0]["text"]
-    assert text == "From hidden:5432 and hidden, with 1.25 and 16.4 at 10:05:33"
+    assert text == "From hidden and hidden, with 1.25 and 16.4 at 10:05:33"
 
 
 def test_a_number_stays_one_whatever_a_host_is_called():
@@ -119,7 +119,10 @@ def test_there_is_nothing_to_hide_of_an_unknown_name():
         project(document(), ["salary"])
 
 
-@given(hidden=st.sets(st.sampled_from(sorted(CLASSES))), text=st.text(max_size=40))
+@given(
+    hidden=st.sets(st.sampled_from(sorted(CLASSES))),
+    text=st.text(st.characters(exclude_categories=("L", "N", "P", "M", "Cf", "Cs")), max_size=40),
+)
 def test_no_class_that_is_hidden_leaves_a_name_of_its_own(hidden, text):
     names = [nodes.name(fact_class, f"secret-{fact_class}", f"{fact_class} A") for fact_class in CLASSES]
     sentence = text.join(f"secret-{fact_class}" for fact_class in CLASSES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def sysbench_run() -> tuple[RunSpec, Outputs]:
     return SYSBENCH_SPEC, Outputs(0, (RECORDED / "sysbench-1.0.20-oltp_read_write.txt").read_bytes(), b"")
 
 
+def sysbench_run_of(name: str) -> tuple[RunSpec, Outputs]:
+    """Return a run of another version: 0.5-progress, 1.1-histogram..."""
+    text = (RECORDED / f"sysbench-{name}.txt").read_bytes()
+    planned_s = {"plain": 3, "progress": 6, "histogram": 4, "warmup": 4}[name.partition("-")[2]]
+    spec = replace(SYSBENCH_SPEC, tool_version=name.partition("-")[0], duration_s=planned_s)
+    return spec, Outputs(0, text, b"")
+
+
 def tatp_run() -> tuple[RunSpec, Outputs]:
     """Return the run of 6 s after 2 s of warm-up, with 4 clients."""
     folder = RECORDED / "tatp-16"
@@ -60,3 +69,10 @@ def result_and_doubts(spec: RunSpec, outputs: Outputs) -> tuple[RunResult, list[
     doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
     doubts += [weighed(claim.code, claim.text) for claim in tool.contradictions(spec, outputs, is_own=False)]
     return result, [*doubts, *audit.audit(numbers.evidence(spec, result))]
+
+
+def added_codes(spec: RunSpec, outputs: Outputs, change: Callable[[Outputs], Outputs]) -> set[str]:
+    """Return by which codes a change shows, or that there is no result any more."""
+    result, doubts = result_and_doubts(spec, change(outputs))
+    before = {doubt.code for doubt in result_and_doubts(spec, outputs)[1]}
+    return {"no result"} if result.outcome == "failed" else {doubt.code for doubt in doubts} - before

@@ -62,7 +62,7 @@ CHANGES: dict[str, tuple[str, Change, Callable[[RunSpec], bool]]] = {
     "duration": (
         "duration",
         lambda spec: replace(spec, duration_s=spec.duration_s + 5),
-        lambda spec: spec.duration_s > 0,
+        always,
     ),
     "program, older": ("client-version", lambda spec: replace(spec, tool_version="9.2.2"), always),
     "program, newer": (
@@ -84,6 +84,11 @@ CHANGES: dict[str, tuple[str, Change, Callable[[RunSpec], bool]]] = {
         "partitions",
         parameter("partitions", lambda number: number + 2, 0),
         lambda spec: not is_custom(spec) and release(spec) >= (13,),
+    ),
+    "failures": (
+        "failures",
+        parameter("failures_detailed", lambda detailed: not detailed, False),
+        lambda spec: release(spec) >= (15,),
     ),
     "connections": (
         "connections",
@@ -130,6 +135,7 @@ def test_another_server_is_contradicted_from_14_on(name: str) -> None:
         ("clients", {"clients": 8}),
         ("duration", {"duration_s": 14}),
         ("duration", {"duration_s": 60}),
+        ("threads", {"threads": 2}),
         ("script", {"parameters": {"script": "oltp_point_select"}}),
     ],
 )

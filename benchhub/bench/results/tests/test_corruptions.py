@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.bench.results.tests.corruption import FAILED, Change, Corruption, printed, progress
+from benchhub.bench.results.tests.corruption import FAILED, Change, Corruption, file, printed, progress
 from benchhub.bench.results.tests.recordings import odd_run, result_and_doubts, sysbench_run, tatp_run
 from runners.contract import Outputs
 
@@ -51,15 +51,6 @@ def with_stderr_of(run: str) -> Change:
 
 def started_at(epoch_s: int) -> Change:
     return lambda outputs: replace(outputs, files={**outputs.files, "started_epoch": str(epoch_s).encode()})
-
-
-def file(name: str, old: bytes, new: bytes) -> Change:
-    def change(outputs: Outputs) -> Outputs:
-        content = outputs.files[name].replace(old, new, 1)
-        assert content != outputs.files[name]
-        return replace(outputs, files={**outputs.files, name: content})
-
-    return change
 
 
 def changed_digit(value: str) -> str:

@@ -4,7 +4,8 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
-from benchhub.catalog.models import Host
+from benchhub.catalog.hosts.page import bought_and_found
+from benchhub.catalog.models import Hardware, Host
 
 pytestmark = pytest.mark.django_db
 BOX = {"name": "Box", "sockets": "2", "cores_per_socket": "10", "threads_per_core": "2"}
@@ -81,3 +82,33 @@ def test_cores_are_not_offered_while_cpus_are_offline(engineer, probed):
 @pytest.mark.parametrize("key", ["9" * 5000, "9" * 30, "x", "0"])
 def test_an_address_that_names_no_host_gives_an_empty_form(engineer, probed, key):
     assert engineer.get(reverse("hardware-add"), {"host": key}).context["page"].form.initial.get("sockets") is None
+
+
+def test_sockets_with_unlike_cores_are_shown_and_offered_one_by_one(engineer, probed):
+    cpu = {"cpus": 24, "cores": 12, "sockets": 2, "threads_per_core": 2, "socket_cores": [8, 4]}
+    Host.objects.update(facts={**probed.facts, "cpu": cpu})
+    initial = engineer.get(reverse("hardware-add"), {"host": probed.pk}).context["page"].form.initial
+    names = ("sockets", "cores_per_socket", "threads_per_core", "unlike_cores")
+    assert [initial[name] for name in names] == [2, 8, 2, "8, 4"]
+    facts = {fact.name: fact.value for fact in engineer.get(reverse("host", args=[probed.pk])).context["page"].facts}
+    assert (facts["Sockets"], facts["Cores"], facts["Cores of each socket"]) == (2, 12, "8, 4")
+    assert "Cores per socket" not in facts
+
+
+@pytest.mark.parametrize("cores", [[8, 8], [8], "8, 4", [8, -4], [8, 4, 4], [{}]])
+def test_unlike_sockets_that_do_not_add_up_are_not_shown(engineer, probed, cores):
+    cpu = {"cpus": 24, "cores": 12, "sockets": 2, "threads_per_core": 2, "socket_cores": cores}
+    Host.objects.update(facts={**probed.facts, "cpu": cpu})
+    facts = {fact.name for fact in engineer.get(reverse("host", args=[probed.pk])).context["page"].facts}
+    assert "Cores of each socket" not in facts
+
+
+def test_unlike_sockets_are_held_against_what_was_bought(probed):
+    cpu = {"cpus": 24, "cores": 12, "sockets": 2, "threads_per_core": 2, "socket_cores": [8, 4]}
+    probed.facts = {**probed.facts, "cpu": cpu}
+    bought = {"name": "Bought", "sockets": 2, "cores_per_socket": 8, "threads_per_core": 2}
+    probed.hardware = Hardware(**bought, unlike_cores=[4, 8])
+    assert bought_and_found(probed) == []
+    probed.hardware = Hardware(**bought)
+    [row] = [row for row in bought_and_found(probed) if row.differs]
+    assert (row.name, row.bought, row.probed) == ("Cores of each socket", "8, 8", "8, 4")

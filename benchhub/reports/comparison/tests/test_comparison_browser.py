@@ -173,10 +173,12 @@ def test_figures_of_prices_are_drawn_and_their_questions_change_without_a_reload
     source = {"currency": "EUR", "priced_on": date(2026, 1, 1), "source": "a quote"}
     ListPrice.objects.create(licence_model=core, description="core", amount=Decimal(1800), **source)
     page.goto(f"/compare/?experiment={experiment.pk}")
+    for name in ("price-figures", "what-if"):
+        page.locator(f"#{name} > summary").click()
     for name in ("clients", "split", "break-even", "sensitivity", "standbys", "pareto"):
         page.locator(f"#chart-{name}.drawn").wait_for()
     page.evaluate("window.isSamePage = true")
-    page.locator("#price-figures ~ form").get_by_label("Per socket").check()
+    page.locator("#price-figures form").get_by_label("Per socket").check()
     page.get_by_text("The price of one TPS under Per socket").wait_for()
     page.get_by_label("System", exact=True).select_option(label="PostgreSQL 18")
     page.get_by_text("These answers are about PostgreSQL 18 under Per socket").wait_for()
@@ -196,9 +198,11 @@ def test_all_terms_work_without_script(page_without_script, experiment):
     page.locator("#prices-1").get_by_role("button", name="Apply").click()
     first_price(page).get_by_text("54.36").wait_for()
     assert page.get_by_label("Discount, %").is_visible()
+    page.locator("#what-if > summary").click()
     page.locator("#what-if").get_by_label("System", exact=True).select_option(label="PostgreSQL 18")
     page.locator("#what-if").get_by_role("button", name="Apply").click()
     page.get_by_text("These answers are about PostgreSQL 18").wait_for()
     first_price(page).get_by_text("54.36").wait_for()
+    assert page.locator("#price-figures").get_attribute("open") is not None  # the address says what they are about
     page.locator("#table-split > summary").click()
     assert page.locator("#table-split table").is_visible()

@@ -44,6 +44,7 @@ def _with_response_times(run, slow_us):
 def test_the_figures_of_two_systems_are_drawn_whole_and_speak_of_mqth_alone(page, tatp):
     sign_in(page)
     page.goto(f"/compare/?experiment={tatp.pk}")
+    page.locator("#loads > summary").click()
     for name in ("chart", "chart-loads", "chart-types"):
         page.locator(f"#{name}.drawn").wait_for()
     assert page.locator("#chart-loads .bars .point").count() == 2 * 2  # systems, loads

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.settings import shown
+from benchhub.bench.models import Found, Run
 from benchhub.bench.run_page import bundle
 from benchhub.reports.comparison import queries as comparison_queries
 from benchhub.reports.comparison.comparison import Comparison
@@ -17,9 +19,15 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     for number, entry in enumerate(comparison.entries, start=1):
         facts = comparison.facts.get(entry.key)
         try:
-            files = bundle.files(rows[runs[entry.key]], facts.settings if facts else None)
+            files = _files(rows[runs[entry.key]], facts)
         except (TypeError, ValueError, KeyError):
             continue  # planned by a tool or a release that is not here any more
         title = f"{entry.label}, run {runs[entry.key]} at its peak"
         bundles.append(nodes.bundle(f"repeat-{number}", title, files))
     return bundles
+
+
+def _files(run: Run, facts: Found | None) -> dict[str, str]:
+    """Return the files of a run with those settings alone that a published page shows."""
+    files = bundle.files(run, shown(facts.settings) if facts else None)
+    return {**files, bundle.CONFIGURATION: bundle.configuration(shown(run.system.configuration.settings))}

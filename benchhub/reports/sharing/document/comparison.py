@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.comparison import Comparison
 
-from . import bundles, findings, names, prices, results, systems
+from . import answer, bundles, findings, names, prices, results, systems, typed
 
 
 class NothingToPublishError(Exception):
@@ -19,6 +18,7 @@ class NothingToPublishError(Exception):
 def document(comparison: Comparison, title: str, remarks: str, at: datetime, release: str) -> Node:
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
+    bundle_nodes = bundles.of_comparison(comparison)
     load_panels = [*comparison.load_panels, comparison.scalability]
     panels = [*load_panels, *comparison.price_panels, *comparison.what_if_panels]
     return {
@@ -31,12 +31,13 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "release": release,
         "unit": comparison.unit,
         "sections": [
-            results.findings(comparison, remarks),
+            answer.section(comparison.answer),
             results.curves(comparison),
             results.levels(comparison),
+            *prices.sections(comparison),
+            results.findings(comparison, remarks),
             *findings.loads(comparison),
             findings.section(comparison),
-            *prices.sections(comparison),
             *systems.sections(comparison),
         ],
         "tables": [
@@ -46,8 +47,9 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
             *systems.tables(comparison),
             *prices.of_panels(panels, comparison.terms),
         ],
-        "bundles": bundles.of_comparison(comparison),
+        "bundles": bundle_nodes,
         "names": names.of_comparison(comparison),
+        "typed": typed.of_comparison(comparison, title, remarks, bundle_nodes),
         "source": {"query": comparison.state.query.urlencode(), "prices": prices.source(comparison)},
     }
 
@@ -62,7 +64,5 @@ def _require_publishable(comparison: Comparison) -> None:
 
 
 def _summary(comparison: Comparison) -> str:
-    """Write the text of a preview card: the first finding, and the lowest price."""
-    sentences: list[Any] = [claims[0] for _, claims in comparison.claims[:1]]
-    sentences = sentences or [comparison.alone_text(is_read_only=True)]
-    return " ".join(map(str, [*sentences, *([comparison.prices.lead] if comparison.prices.lead else [])]))
+    """Write the text of a preview card: the verdict, and what it rests on."""
+    return " ".join([f"{comparison.answer.verdict}.", *comparison.answer.sentences])

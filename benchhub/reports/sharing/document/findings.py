@@ -16,6 +16,7 @@ from .results import from_csv
 RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", True), ("p, of several", True))
 PER_PIECE = "Peak throughput per piece of hardware"
 DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: this divides, it does not predict."
+AVERAGE = "Average latency, ms"
 TOO_FEW = "No level has three repeats of both, and fewer have neither interval nor test."
 
 
@@ -33,8 +34,9 @@ def section(comparison: Comparison) -> Node:
 
 def loads(comparison: Comparison) -> list[Node]:
     """Write percentiles of latency where they are known, and figures that a load generator's reports have."""
+    latency = nodes.figure("latency", AVERAGE, "Average latency against clients", comparison.latency_figure)
     blocks = [block for panel in comparison.load_panels for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "Loads and latencies", blocks)] if blocks else []
+    return [nodes.section("loads", "Loads and latencies", [latency, *blocks])]
 
 
 def _finding(finding: Finding, baseline: Entry) -> list[Node]:

@@ -8,13 +8,28 @@ from typing import Any
 from django.db.models import Q
 
 from benchhub.analysis.snapshot import nodes
+from benchhub.analysis.snapshot.addresses import forms
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.catalog.models import Host
+from benchhub.catalog.models import Host, Instance
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.prices.table import Table
 
 from .systems import OF_VENDORS
 
+# Accounts, folders and addresses that are on every machine give nobody away.
+COMMON_ACCOUNTS = frozenset({"", "postgres", "root"})
+COMMON_FOLDERS = (
+    "/usr/bin",
+    "/usr/local/bin",
+    "/usr/lib/postgresql",
+    "/dev/",
+    "/proc",
+    "/sys",
+    "/run/",
+    "/boot",
+    "/tmp",  # nosec B108
+)
+EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -31,10 +46,10 @@ def of_comparison(comparison: Comparison) -> list[Node]:
         [
             *_aliases("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
             *_aliases("host", "instance", ([instance.name] for instance in instances)),
-            *_aliases("address", "address", ([host.address] for host in hosts)),
-            *_aliases(
-                "address", "address", ([instance.address] for instance in instances if instance.address[:1] != "/")
-            ),
+            *_aliases("host", "account", ([account] for account in _accounts(hosts, instances))),
+            *_aliases("host", "folder", ([folder] for folder in _folders(comparison, hosts, instances))),
+            *_aliases("address", "address", map(_spellings, _addresses(hosts, instances))),
+            *(nodes.name("address", text, "port") for port in _ports(hosts, instances) for text in _port_texts(port)),
             *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
             *_aliases("vendor", "licence", ([model.name, model.product] for model in licences)),
             *_aliases("vendor", "price", ([*texts] for texts in _price_texts(comparison.prices))),
@@ -55,6 +70,50 @@ def _short(address: str) -> str:
     """Return db1 of db1.example.org; empty for a number or a name without dots."""
     first, _, domain = address.partition(".")
     return first if domain and not first.isdecimal() else ""
+
+
+def _addresses(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[str]:
+    """Return each address once, without those that are folders of sockets."""
+    texts = [*(host.address for host in hosts), *(instance.address for instance in instances)]
+    return list(dict.fromkeys(text for text in texts if text and text[:1] != "/" and text not in EVERYWHERE))
+
+
+def _spellings(address: str) -> list[str]:
+    return [address, _short(address), *forms(address)]
+
+
+def _accounts(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[str]:
+    accounts = [*(host.username for host in hosts), *(instance.username for instance in instances)]
+    return [account for account in dict.fromkeys(accounts) if account not in COMMON_ACCOUNTS]
+
+
+def _folders(comparison: Comparison, hosts: Sequence[Host], instances: Sequence[Instance]) -> list[str]:
+    """Return folders that are of one host's own: of data, programs, sockets, work, and where its disks are mounted."""
+    texts = [
+        *(host.work_directory for host in hosts),
+        *(text for host in hosts for text in host.bin_directories.split()),
+    ]
+    texts += [text for instance in instances for text in (instance.data_directory, instance.bin_directory)]
+    texts += [instance.address for instance in instances if instance.address[:1] == "/"]
+    texts += [entry.experiment.client_bin_directory for entry in comparison.entries]
+    texts += [text for row in comparison.facts.values() for text in _mounted(row.host)]
+    return [text for text in dict.fromkeys(texts) if text.count("/") > 1 and not text.startswith(COMMON_FOLDERS)]
+
+
+def _mounted(facts: Any) -> Iterator[str]:
+    """Yield the folders under which a probe found file systems."""
+    for host in facts.values() if isinstance(facts, Mapping) else ():
+        filesystems = host.get("filesystems") if isinstance(host, Mapping) else None
+        yield from (str(name) for name in filesystems) if isinstance(filesystems, Mapping) else ()
+
+
+def _ports(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[int]:
+    return list(dict.fromkeys([*(host.port for host in hosts), *(instance.port for instance in instances)]))
+
+
+def _port_texts(port: int) -> tuple[str, ...]:
+    """Return the ways to write a port: a bare number may be anything else."""
+    return (f"port {port}", f"port={port}", f"port: {port}", f"port is {port}", f"-p {port}", f"{port}/tcp")
 
 
 def _price_texts(prices: Table) -> Iterator[list[str]]:

@@ -65,12 +65,9 @@ def curves(comparison: Comparison) -> Node:
     throughput = f"Throughput, {comparison.entries[0].curve.unit}"
     return nodes.section(
         "curves",
-        "Throughput and latency against clients",
+        "Throughput against clients",
         [
             nodes.figure("throughput", throughput, "Throughput against clients", comparison.throughput_figure),
-            nodes.figure(
-                "latency", "Average latency, ms", "Average latency against clients", comparison.latency_figure
-            ),
             nodes.paragraph(MARKS, "caption"),
         ],
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.settings import shown
 from benchhub.analysis.words import duration
 from benchhub.bench.run_page.settings import setting_rows
 from benchhub.reports.comparison import csv as comparison_csv
@@ -85,10 +86,14 @@ def _tuning(entries: Entries) -> list[Node]:
     columns = [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")]
     table = nodes.table("configurations", "Configurations", columns, map(_configuration, entries))
     forms = [entry.system.configuration for entry in entries]
-    settings = [{name: str(value) for name, value in {**form.settings, **form.os_settings}.items()} for form in forms]
+    settings = [{**_texts(shown(form.settings)), **_texts(form.os_settings)} for form in forms]
     if not any(settings):
         return [table, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
     return [table, _sides("asked-table", "Settings asked for", side_by_side(settings), entries)]
+
+
+def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in settings.items()}
 
 
 def _configuration(entry: Entry) -> Node:
@@ -96,20 +101,29 @@ def _configuration(entry: Entry) -> Node:
     return nodes.row(
         [
             nodes.cell(entry.label, series=entry.series, role="head"),
-            nodes.cell(str(system.build), notes=filter(None, [system.build.configure_options])),
+            nodes.cell(str(system.build), notes=_built_with(system.build.configure_options)),
             nodes.cell(str(system.configuration)),
         ]
     )
+
+
+def _built_with(options: str) -> list[Node]:
+    """Write the options of a build, whose folders say where it lies on its host."""
+    return [nodes.note(options, HOST)] if options else []
 
 
 def _differences(comparison: Comparison) -> list[Node]:
     entries = comparison.entries
     if len(entries) < 2:
         return [nodes.paragraph("One curve alone differs from nothing.")]
-    if comparison.differences:
-        title = "What differs between the systems"
-        return [_sides("differences-table", title, comparison.differences, entries)]
+    kept_back = {name for entry in entries for name in _kept_back(entry.system.description.get("settings") or {})}
+    if sides := [side for side in comparison.differences if side.name not in kept_back]:
+        return [_sides("differences-table", "What differs between the systems", sides, entries)]
     return [nodes.paragraph(comparison.nothing_asked_text)]
+
+
+def _kept_back(settings: Mapping[str, Any]) -> set[str]:
+    return settings.keys() - shown(settings).keys()
 
 
 def _declared(comparison: Comparison) -> list[Node]:
@@ -177,5 +191,6 @@ def _all_settings(comparison: Comparison) -> list[Side]:
     forms = []
     for entry in comparison.entries:
         row = comparison.facts.get(entry.key)
-        forms.append({fact.name: str(fact.value) for fact in setting_rows(row.settings)} if row else {})
+        rows = setting_rows(shown(row.settings)) if row else []
+        forms.append({fact.name: str(fact.value) for fact in rows})
     return sorted(side_by_side(forms), key=lambda side: side.name)

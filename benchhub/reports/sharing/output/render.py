@@ -20,14 +20,26 @@ from benchhub.reports.models import Projection
 
 from . import pdf
 
-STYLES = ("css/benchhub.css", "css/narrow.css", "css/shared.css")
-SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js")
+STYLES = ("css/benchhub.css", "css/narrow.css", "css/answer.css", "css/shared.css")
+SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
     "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",
     "price-figures", "what-if", "found", "sources", "settings",
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
+ANSWER = "answer"
+# What a reader asks for after the answer, and not before it: folded away on a page, open on paper.
+FOLDED = frozenset(
+    {
+        "loads", "statistics", "price-figures", "what-if", "hardware", "environment", "tuning", "method", "sources",
+        "settings",
+    }
+)  # fmt: skip
+PLACES = (
+    ("curves", "Throughput"), ("levels", "By clients"), ("prices", "Price"), ("found", "Findings and doubts"),
+    ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
+)  # fmt: skip
 PAGES_KEPT = 64
 
 
@@ -41,9 +53,25 @@ class DocumentPage:
     picture: str = ""
 
     @property
+    def answer(self) -> Node | None:
+        """Return the section with the answer; None in documents of earlier releases."""
+        return next((section for section in self.document["sections"] if section["id"] == ANSWER), None)
+
+    @property
     def sections(self) -> list[Node]:
+        """Return the sections below the answer."""
         sections: list[Node] = report_sections(self.document) if self.as_report else self.document["sections"]
-        return sections
+        return [section for section in sections if section["id"] != ANSWER]
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """Return the places that stay in sight, as (anchor, title): the well-known ones, otherwise each section."""
+        titles = {section["id"]: section["title"] for section in self.sections}
+        return [(name, title) for name, title in PLACES if name in titles] if self.answer else list(titles.items())
+
+    @property
+    def folded(self) -> frozenset[str]:
+        return frozenset() if self.as_report else FOLDED
 
     @property
     def stem(self) -> str:
@@ -62,7 +90,7 @@ class DocumentPage:
 class OneFilePage(DocumentPage):
     @property
     def styles(self) -> SafeString:
-        return mark_safe("\n".join(map(_static, STYLES)))
+        return mark_safe("\n".join(map(_static, STYLES)))  # nosec B308
 
     @property
     def scripts(self) -> list[SafeString]:
@@ -93,7 +121,8 @@ def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:
 def report_sections(document: Node) -> list[Node]:
     """Return the sections numbered in the order of a report; those without a place in it come last."""
     places = {name: place for place, name in enumerate(REPORT_ORDER)}
-    ordered = sorted(document["sections"], key=lambda section: places.get(section["id"], len(places)))
+    below = [section for section in document["sections"] if section["id"] != ANSWER]
+    ordered = sorted(below, key=lambda section: places.get(section["id"], len(places)))
     return [
         {**section, "title": f"{number}. {REPORT_TITLES.get(section['id'], section['title'])}"}
         for number, section in enumerate(ordered, start=1)
@@ -102,7 +131,7 @@ def report_sections(document: Node) -> list[Node]:
 
 def _script(name: str) -> SafeString:
     """Escape the end of a script element: it stands in strings alone, where a backslash changes nothing."""
-    return mark_safe(re.sub(r"</(?=script)", r"<\\/", _static(name), flags=re.IGNORECASE))
+    return mark_safe(re.sub(r"</(?=script)", r"<\\/", _static(name), flags=re.IGNORECASE))  # nosec B308
 
 
 @cache

@@ -96,7 +96,7 @@ def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(
 
 def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapshot):
     fields = {"name": "The board", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": ""}
-    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": "1"})
     page = answer.content.decode()
     address = re.search(r'value="http://testserver(/s/[^"]+/)"', page)[1]
     assert b"16 or 18 on host A" in client.get(address).content
@@ -105,6 +105,23 @@ def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapsh
     later = client.get(f"/snapshots/{snapshot.pk}/").content.decode()
     assert "The board" in later
     assert address not in later
+
+
+def test_what_was_typed_is_read_before_the_link_is_made(client, publisher, comparison):
+    comparison.remarks = "Ask mara@example.net, in /srv/kiln/data on otter.example.net."
+    comparison.save()
+    snapshot = publish.comparison_snapshot(comparison, publisher)
+    fields = {"name": "The board", "hidden": ["host", "address"], "expires": "7", "password": "long enough"}
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", fields)
+    page = answer.content.decode()
+    assert not Link.objects.exists()
+    assert "16 or 18 on host A" in page  # as the reader will see it
+    for word in ("mara@example.net", "/srv/kiln/data", "otter.example.net"):
+        assert f">{word}</mark>" in page
+    sent = dict(re.findall(r'type="hidden" name="([a-z]+)" value="([^"]*)"', page))
+    assert (sent["name"], sent["password"], sent["expires"]) == ("The board", "long enough", "7")
+    assert client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": "1"}).status_code == 201
+    assert Link.objects.get().projection.hidden == ["host", "address"]
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
     node = document(snapshot)
     assert (node["format"], node["version"], node["unit"]) == ("benchhub.snapshot", 1, "TPS")
     assert [section["id"] for section in node["sections"]] == [
-        "found", "curves", "levels", "statistics", "prices", "price-figures", "what-if", "hardware", "environment",
-        "tuning", "differences", "method", "sources", "settings",
+        "answer", "curves", "levels", "prices", "price-figures", "what-if", "found", "loads", "statistics",
+        "hardware", "environment", "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
     assert [table["id"] for table in node["tables"]] == [
         "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
@@ -69,7 +69,7 @@ def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapsho
     assert percentiles["PostgreSQL 16", "1"] == ("3.0", "2000")
     assert percentiles["PostgreSQL 16", "8"] == ("", "")
     [panel] = [section for section in node["sections"] if section["id"] == "loads"]
-    assert [block["kind"] for block in panel["blocks"]] == ["figure", "paragraph", "paragraph", "table"]
+    assert [block["kind"] for block in panel["blocks"]] == ["figure", "figure", "paragraph", "paragraph", "table"]
     assert "no verdict" in json.dumps(node["sections"])
 
 
@@ -113,7 +113,7 @@ def test_a_page_has_what_a_preview_card_needs(share, stranger):
     _, address = share(["host"])
     content = stranger.get(address).content.decode()
     assert '<meta property="og:title" content="16 or 18 on host A">' in content
-    assert '<meta property="og:description" content="PostgreSQL 18 gives 1.12x the throughput' in content
+    assert '<meta property="og:description" content="Cheapest: Hardware only' in content
 
 
 def test_only_the_digest_of_a_token_is_kept(share):
@@ -313,9 +313,9 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     _, address = share()
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
-    assert heads[0] == "1. Hardware, as bought"
-    assert "12. Conclusions, and how sure they are" in heads
-    assert heads[-2] == "14. Appendix: settings, as found"
+    assert heads[:2] == ["Cheapest: Hardware only, 4,375 EUR over 3 years", "1. Hardware, as bought"]
+    assert "13. Conclusions, and how sure they are" in heads
+    assert heads[-2] == "15. Appendix: settings, as found"
 
 
 def test_a_reader_can_repeat_each_peak_by_files_that_name_no_host(share, stranger):

@@ -55,6 +55,7 @@ def make_link(page, password):
     page.get_by_label("For whom").fill("The board")
     page.get_by_label("Names of vendors, machines and licences").check()
     page.get_by_label("Password (optional)").fill(password)
+    page.get_by_role("button", name="Read what it will tell").click()
     page.get_by_role("button", name="Make the link").click()
     return page.get_by_label("Address").input_value()
 
@@ -71,6 +72,8 @@ def secrets_in(text):
 
 
 def download(tab, name):
+    if tab.locator("#downloads").get_attribute("open") is None:
+        tab.locator("#downloads > summary").click()
     with tab.expect_download() as waiting:
         tab.get_by_role("link", name=name, exact=True).click()
     return waiting.value.path()

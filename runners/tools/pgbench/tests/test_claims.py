@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runners.contract import RunSpec
 from runners.tools import claims
 from runners.tools.claims import Version
-from runners.tools.pgbench.claims import read_summary
+from runners.tools.pgbench.output import read_summary
 from runners.tools.pgbench.testing import PGBENCH, SPEC, hand_made, printing, recorded
 
 NEW = """\
@@ -218,9 +218,11 @@ def test_no_more_threads_than_clients_are_expected() -> None:
     assert list(contradicted(replace(spec, threads=1), text)) == ["threads"]
 
 
-def test_a_number_of_transactions_claims_no_duration() -> None:
-    spec = replace(SPEC, tool_version="16", parameters={"script": "simple-update", "scale": 1}, duration_s=60)
-    assert contradicted(spec, recorded("16", "logged").stdout.decode()) == {}
+def test_a_number_of_transactions_claims_how_long_it_took() -> None:
+    spec = replace(SPEC, tool_version="16", parameters={"script": "simple-update", "scale": 1}, duration_s=1)
+    text = recorded("16", "logged").stdout.decode()
+    assert contradicted(spec, text) == contradicted(replace(spec, duration_s=0), text) == {}
+    assert list(contradicted(replace(spec, duration_s=60), text)) == ["duration"]
 
 
 def test_a_connection_for_each_transaction_is_told_by_the_way_of_counting_or_by_what_connecting_took() -> None:

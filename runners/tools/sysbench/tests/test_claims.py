@@ -54,10 +54,10 @@ def test_the_recorded_report_is_of_its_run() -> None:
 def test_where_the_threads_are_cut_off_the_intervals_name_them() -> None:
     tail = REPORT.partition("Threads started!")[2]
     assert contradicted(tail) == {}
-    assert list(contradicted(tail, clients=8)) == ["clients"]
+    assert list(contradicted(tail, clients=8, threads=8)) == ["clients", "threads"]
     old = "[   1s] threads: 16, tps: 100.00, reads: 1400.00, writes: 400.00\n"
-    assert contradicted(old, clients=16) == {}
-    assert list(contradicted(old)) == ["clients"]
+    assert contradicted(old, clients=16, threads=16) == {}
+    assert list(contradicted(old)) == ["clients", "threads"]
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,9 @@ def test_an_end_that_was_not_seen_is_remarked_and_no_doubt() -> None:
     ):
         result = SYSBENCH.parse(RUN, outputs)
         assert (result.outcome, result.doubts, END_UNSEEN in result.remarks) == ("succeeded", (), is_remarked)
+
+
+def test_where_its_head_is_cut_off_the_averages_of_the_threads_tell_their_number() -> None:
+    tail = "SQL statistics:" + REPORT.partition("SQL statistics:")[2]
+    assert contradicted(tail) == {}
+    assert list(contradicted(tail, clients=8, threads=8)) == ["clients", "threads"]

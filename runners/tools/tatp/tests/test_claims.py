@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runners.contract import Outputs, RunSpec
+from runners.tools.pgbench.testing import RECORDED
 from runners.tools.tatp.command import reads_every, told_at_once
 from runners.tools.tatp.parameters import read
 from runners.tools.tatp.scripts import scripts
@@ -72,3 +73,24 @@ def test_another_load_is_contradicted_and_nothing_claims_nothing() -> None:
     text = summary(RUN).replace("multiple scripts", "<builtin: select only>").replace("prepared", "simple")
     assert contradicted(RUN, text) == ["query-mode", "mix"]
     assert contradicted(RUN, "") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({}, []),
+        ({"duration_s": 7}, []),
+        ({"duration_s": 60}, ["duration"]),
+        ({"warmup_s": 60}, ["duration"]),
+        ({"clients": 5}, []),
+        ({"clients": 8}, ["clients"]),
+        ({"clients": 2}, ["clients"]),
+    ],
+)
+def test_without_a_summary_the_seconds_claim_how_long_and_by_about_how_many(
+    changes: dict[str, int], codes: list[str]
+) -> None:
+    folder = RECORDED / "tatp-16"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    outputs = Outputs(0, b"", b"", files)
+    assert [claim.code for claim in TATP.contradictions(replace(RUN, **changes), outputs)] == codes

@@ -1,0 +1,187 @@
+"""Replace names and addresses in a text, however they are spelled, quoted, escaped or broken into lines.
+
+The text is read in a plain form: compatibility forms of characters resolved, accents and case dropped, invisible
+characters left out, escapes of HTML, JSON and addresses undone. Each character there knows its place in the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from . import addresses
+from .nodes import Node
+
+HIDDEN = "hidden"
+# Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
+LONG_NAME = 8
+LONGEST_NAME = 253
+UNIT = re.compile(r"<br ?/?>|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|&#?[0-9A-Za-z]{1,8};|.", re.DOTALL)
+ESCAPED = re.compile(r"<br|\\u|%[0-9a-fA-F]{2}|&", re.IGNORECASE)
+DROPPED = re.compile(r"[\s,'\"\\]")
+BETWEEN = r"[\s,'\"\\]*"
+REST = re.compile(r"(?:\.[\w-]+)*(?::[0-9]{1,5}(?![0-9]))?")
+HOST_NAME = re.compile(r"[\w.-]+")
+NAMING = frozenset("._-")
+FULL_STOPS = str.maketrans({"\u3002": ".", "\uff61": ".", "\u2024": "."})
+# Words that stand behind the names of many people's hosts, and give nobody away.
+GENERIC = frozenset(
+    ("local", "localdomain", "lan", "home", "internal", "intranet", "private", "corp", "test", "co", "com")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text in its plain form, with the places (starts, ends) of each of its characters in the text."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in its plain form without blanks and quotes; one `of_host` takes the rest of a dotted name along."""
+
+    form: str
+    alias: str
+    of_host: bool
+
+
+class Redactor:
+    """Hides names of hidden classes behind their aliases, and addresses where that class is hidden."""
+
+    def __init__(self, names: Iterable[Node], hidden: Iterable[str]) -> None:
+        classes = set(hidden)
+        hidden_nodes = [node for node in names if node["about"] in classes and node["name"].strip()]
+        self.names = {name.form: name for name in chain.from_iterable(map(_names, hidden_nodes))}
+        self.with_addresses = "address" in classes
+        self.pattern = _pattern(self.names)
+
+    @property
+    def is_idle(self) -> bool:
+        return self.pattern is None and not self.with_addresses
+
+    def text(self, text: str) -> str:
+        """Return the text without what is hidden."""
+        if self.is_idle or not text:
+            return text
+        plain = plain_of(text)
+        parts, last = [], 0
+        for start, end, alias in _apart(self._found(plain.text)):
+            begin, stop = plain.starts[start], plain.ends[end - 1]
+            parts += [text[last:begin], alias]
+            last = stop
+        return "".join([*parts, text[last:]]) if parts else text
+
+    def _found(self, plain: str) -> Iterator[tuple[int, int, str]]:
+        if self.pattern is not None:
+            for match in self.pattern.finditer(plain):
+                name = self.names[DROPPED.sub("", match[0])]
+                yield (*(_whole(plain, match.span()) if name.of_host else match.span()), name.alias)
+        if self.with_addresses:
+            for span in addresses.spans(plain):
+                yield (*_whole(plain, span), HIDDEN)
+
+
+def plain_of(text: str) -> Plain:
+    """Return the plain form of a text, in linear time."""
+    if text.isascii() and not ESCAPED.search(text):
+        return Plain(text.lower(), range(len(text)), range(1, len(text) + 1))
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in UNIT.finditer(text):
+        for character in _unit(match[0]):
+            characters.append(character)
+            starts.append(match.start())
+            ends.append(match.end())
+    return Plain("".join(characters), starts, ends)
+
+
+@lru_cache(maxsize=65_536)
+def _unit(unit: str) -> str:
+    """Return the plain form of one character, or of one escape."""
+    if len(unit) == 1:
+        return _folded(unit)
+    if unit[0] == "<":
+        return " "
+    if unit[0] == "&":
+        return "".join(map(_folded, html.unescape(unit)))
+    return _folded(chr(int(unit.lstrip("\\u%"), 16)))
+
+
+def _folded(character: str) -> str:
+    decimal = unicodedata.decimal(character, None)
+    if decimal is not None:
+        return str(decimal)
+    parts = unicodedata.normalize("NFKD", character).translate(FULL_STOPS).casefold()
+    return "".join(
+        part for part in unicodedata.normalize("NFKD", parts) if unicodedata.category(part) not in ("Cf", "Mn", "Me")
+    )
+
+
+def _form(name: str) -> str:
+    return DROPPED.sub("", plain_of(name).text)
+
+
+def _names(node: Node) -> Iterator[Name]:
+    """Yield a name, and of a host also the domain that its name is in."""
+    is_of_host = node["about"] in ("host", "address")
+    if form := _form(node["name"]):
+        yield Name(form, node["alias"], is_of_host)
+    if node["about"] == "host":
+        yield from (Name(_form(domain), HIDDEN, is_of_host) for domain in _domains(node["name"]))
+
+
+def _domains(host: str) -> Iterator[str]:
+    """Yield the domains that a host's name is in: rack.example.org, example.org."""
+    labels = host.strip().strip(".").casefold().split(".")
+    if not HOST_NAME.fullmatch(host.strip()) or not any(map(str.isalpha, labels[-1])):
+        return
+    for first in range(1, max(2, len(labels) - 1)):
+        domain = labels[first:]
+        if domain and domain[0] not in GENERIC:
+            yield ".".join(domain)
+
+
+def _pattern(names: Mapping[str, Name]) -> re.Pattern[str] | None:
+    """Return a pattern of any of the names, the longest first, so that one that holds another goes as a whole."""
+    parts = [_name_pattern(form) for form in sorted(names, key=len, reverse=True)]
+    return re.compile("|".join(parts)) if parts else None
+
+
+def _name_pattern(form: str) -> str:
+    pattern = BETWEEN.join(map(re.escape, form))
+    if len(form) >= LONG_NAME:
+        return pattern
+    return rf"(?<![^\W_]){pattern}(?![^\W_])"
+
+
+def _whole(plain: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Take the rest of a dotted name along, with a port: db1.rack-7.example.org:5433, whichever part is known."""
+    start, end = span
+    if start and plain[start - 1] in NAMING:
+        first = start
+        while first and start - first < LONGEST_NAME and (plain[first - 1].isalnum() or plain[first - 1] in NAMING):
+            first -= 1
+        start = first
+    match = REST.match(plain, end, end + LONGEST_NAME)
+    return start, match.end() if match else end
+
+
+def _apart(spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Join spans that overlap; the first of the longest keeps its alias."""
+    joined: list[tuple[int, int, str]] = []
+    for start, end, alias in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if joined and start < joined[-1][1]:
+            first, last, own_alias = joined[-1]
+            joined[-1] = (first, max(last, end), own_alias)
+        else:
+            joined.append((start, end, alias))
+    yield from joined

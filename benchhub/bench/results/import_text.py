@@ -1,0 +1,54 @@
+"""Say why a delivered text is no whole output of its load generator: another program's, a log's, or cut off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from benchhub.analysis.words import listing
+from runners import tools
+from runners.contract import Outputs, RunResult, RunSpec
+from runners.tools import programs
+from runners.tools.printed import added_text, cut_text, text_of
+
+NO_RESULT = "It is not the output of a run that ended well."
+ENGLISH = "number of transactions actually processed: "
+RATE = re.compile(r"^tps = [0-9]{1,15}(,)?", re.MULTILINE)
+
+
+def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield where and why an output is none that can be stored; what stands before its lines hides all else."""
+    if sentence := added(output, spec):
+        yield "/output/stdout", sentence
+    elif result.outcome == "failed":
+        text = text_of(output.stdout)
+        yield "/output", _other_program(output, spec) or _other_locale(text) or f"{NO_RESULT} {result.reason}"
+    elif sentence := cut_text(text_of(output.stdout), tools.get(spec.tool).always):
+        yield "/output/stdout", sentence
+
+
+def added(output: Outputs, spec: RunSpec) -> str:
+    """Say what was added before each line, as a log does; "" where nothing was."""
+    return added_text(text_of(output.stdout), tools.get(spec.tool).beginnings)
+
+
+def _other_locale(text: str) -> str:
+    """Say that pgbench printed its summary in another language, of which 'tps' is all that stays, or its decimals."""
+    if not (rate := RATE.search(text)):
+        return ""
+    if rate[1]:
+        return "Its numbers have decimal commas, which are not read: run pgbench with LC_ALL=C."
+    is_english = text.startswith(ENGLISH) or f"\n{ENGLISH}" in text
+    return "" if is_english else "It is not in English, and no other language is read: run pgbench with LC_ALL=C."
+
+
+def _other_program(output: Outputs, spec: RunSpec) -> str:
+    """Return a sentence where an output is of another program than the workload's; "" where it is not."""
+    text = text_of(output.stdout) or text_of(output.stderr)
+    name, database = programs.program_of(text), programs.database_of(text)
+    if name in ("", tools.get(spec.tool).program):
+        return ""
+    readable = [tool.name for tool in tools.TOOLS.values() if tool.program == name]
+    remedy = f"Name a workload of {listing(readable)}" if readable else f"BenchHub reads {listing(tools.TOOLS)}"
+    against = f" against {database}" if database else ""
+    return f"It is the output of {name}{against}, but the workload is one of {spec.tool}. {remedy}."

@@ -1,0 +1,145 @@
+"""Real outputs with one number out of the bounds that others set, and numbers that nothing bounds, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchhub.bench.results.tests.corruption import FAILED, Corruption, file, printed, progress, without_log
+from benchhub.bench.results.tests.recordings import added_codes, odd_run, result_and_doubts, sysbench_run_of, tatp_run
+from runners.contract import Outputs, RunSpec
+
+PGBENCH = (
+    # What a connection for each transaction takes.
+    Corruption(
+        "14-connect_each",
+        "the average tenfold",
+        without_log(printed(r"average = 5.403", "average = 54.03")),
+        "littles-law",
+    ),
+    Corruption("14-connect_each", "the connecting tenfold", printed(r"time = 9.342", "time = 93.42"), "littles-law"),
+    Corruption("15-connect_each", "the connecting lower", printed(r"time = 7.989", "time = 1.989"), "clients-idle"),
+    Corruption(
+        "15-timestamps_merged", "the connecting, tenfold", printed(r"time = 7.354", "time = 73.54"), "littles-law"
+    ),
+    Corruption(
+        "13-connect_each",
+        "the average tenfold",
+        without_log(printed(r"average = 4.200", "average = 42.00")),
+        "littles-law",
+    ),
+    Corruption("13-connect_each", "the rate without connecting", printed(r"469.599353", "969.599353"), "littles-law"),
+    # A rate, its lag, and what was skipped or late.
+    Corruption(
+        "13-rate_skips",
+        "the average tenfold",
+        without_log(printed(r"average = 41.175", "average = 411.75")),
+        "littles-law",
+    ),
+    Corruption("14-rate_skips", "the average lag tenfold", printed(r"avg 5.684", "avg 56.84"), "latency-order"),
+    Corruption("13-rate_skips", "the late ones", printed(r"limit: 99/", "limit: 19/"), "share"),
+    Corruption("15-rate_skips", "the late ones, swapped", printed(r"limit: 106/", "limit: 16/"), "share"),
+    Corruption("16-rate_skips", "of how many they are", printed(r"(limit: \d+)/(\d)", r"\1/9\2"), "share"),
+    Corruption("14-rate_skips", "the skipped ones of an older form", printed(r"skipped: 59", "skipped: 95"), "share"),
+    Corruption(
+        "14-rate_skips",
+        "the longest lag",
+        printed(r"max 46.386", "max 64.386"),
+        undetectable="The longest lag is in no other number, and the run has room for it.",
+    ),
+    Corruption(
+        "14-low_rate",
+        "the average of a few transactions",
+        without_log(printed(r"average = 1.143", "average = 4.143")),
+        undetectable="At 2 TPS clients are idle nearly all of the time: any average of some ms fits.",
+    ),
+    # A planned number of transactions.
+    Corruption("13-transactions", "more than planned", printed(r"processed: 100/", "processed: 400/"), "count"),
+    Corruption("18-few_transactions", "one more", printed(r"processed: 6/", "processed: 7/"), "count"),
+    Corruption("15-transactions", "one less", printed(r"processed: 100/", "processed: 99/"), FAILED),
+    Corruption("16-transactions", "the plan", printed(r"processed: 100/100", "processed: 100/10"), "count"),
+    # Deviations, times of reports.
+    Corruption(
+        "18-contended", "a deviation beyond the run", without_log(printed(r"stddev = ", "stddev = 9")), "latency-order"
+    ),
+    Corruption("16-progress_merged", "a report that is early", printed(r"progress: 1\.0", "progress: 0.1"), "progress"),
+    Corruption("18-one_tps", "a report twice at its second", progress(r"progress: 2\.0", "progress: 1.0"), "progress"),
+    Corruption("18-one_tps", "a report long after the run", progress(r"progress: 3\.0", "progress: 30.0"), "progress"),
+    Corruption("15-timestamps", "a report of another year", progress(r"1795566378", "9795566378"), "progress"),
+    Corruption(
+        "15-serialization",
+        "fewer failed in a report",
+        progress(r"53 failed", "35 failed"),
+        undetectable="What failed after the last report is in the total alone.",
+    ),
+    Corruption(
+        "15-serialization",
+        "a lower average where most of the time went into failures",
+        without_log(printed(r"average = 20.821", "average = 10.821")),
+        undetectable="Failed transactions keep clients busy for as long as is left of their time.",
+    ),
+)
+SYSBENCH = (
+    Corruption("0.5-progress", "a share that is none", printed(r"approx\.  95", "approx.  59"), "progress"),
+    Corruption("1.1-progress", "a share of the reports", printed(r"ms,95%", "ms,15%"), "progress"),
+    Corruption("0.5-plain", "a longest beyond the run", printed(r"1008.73ms", "4008.73ms"), "latency-order"),
+    Corruption("0.5-progress", "a second's writes", printed(r"writes: 3397.24", "writes: 33972.4"), "progress"),
+    Corruption("0.5-progress", "a second's errors", printed(r"errors: 2.50", "errors: 25.0"), "progress"),
+    Corruption("0.5-progress", "a percentile", printed(r"response time: 10.39", "response time: 2039.0"), "progress"),
+    Corruption("1.1-histogram", "a second's percentile tenfold", printed(r": 30.26 err", ": 302.6 err"), "progress"),
+    Corruption("1.1-progress", "the longest, below a percentile", printed(r" 17.54$", " 7.54"), "latency-order"),
+    Corruption(
+        "1.1-plain",
+        "the longest, tenfold",
+        printed(r" 49.88$", " 498.8"),
+        undetectable="One transaction in 3,372 moves the average by 0.1 ms, and nothing says that it did not.",
+    ),
+    Corruption(
+        "0.5-plain",
+        "the shortest",
+        printed(r" 0.81ms", " 0.11ms"),
+        undetectable="Without a histogram the shortest is bounded by the average alone.",
+    ),
+    Corruption(
+        "1.1-progress",
+        "a second's percentile, below the longest",
+        printed(r": 8.58 err", ": 5.88 err"),
+        undetectable="The percentile of a second may lie anywhere between shortest and longest.",
+    ),
+)
+TATP = (
+    Corruption("", "a latency tenfold", file("tatp.messages", b"lat 0.213", b"lat 2.130"), "progress"),
+    Corruption("", "a rate tenfold", file("tatp.messages", b"25891.4", b"258914.0"), "progress"),
+    Corruption("", "the last second cut off", file("tatp.messages", b"progress: 8.0 s", b"# 8.0 s"), FAILED),
+    Corruption("", "a second of the outcomes", file("tatp.told", b"\n7.0 ", b"\n6.5 "), FAILED),
+    Corruption("", "subscribers after the run", file("tatp.after", b"|100000", b"|10000"), "subscribers"),
+)
+
+
+def check(corruption: Corruption, run: tuple[RunSpec, Outputs]) -> None:
+    added = added_codes(*run, corruption.change)
+    assert bool(corruption.code) != bool(corruption.undetectable)
+    assert (corruption.code in added) if corruption.code else not added
+
+
+@pytest.mark.parametrize("corruption", PGBENCH, ids=lambda corruption: f"{corruption.run}: {corruption.title}")
+def test_a_number_of_pgbench_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
+    check(corruption, odd_run(corruption.run))
+
+
+@pytest.mark.parametrize("corruption", SYSBENCH, ids=lambda corruption: f"{corruption.run}: {corruption.title}")
+def test_a_number_of_sysbench_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
+    check(corruption, sysbench_run_of(corruption.run))
+
+
+@pytest.mark.parametrize("corruption", TATP, ids=lambda corruption: corruption.title)
+def test_a_number_of_tatp_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
+    check(corruption, tatp_run())
+
+
+@pytest.mark.parametrize(("mix", "codes"), [("80/20", set()), ("R100", {"mix"}), ("5050", {"mix"}), ("2080", {"mix"})])
+def test_the_transactions_of_tatp_are_held_against_the_mix(mix: str, codes: set[str]) -> None:
+    spec, outputs = tatp_run()
+    spec = replace(spec, parameters={**spec.parameters, "mix": mix})
+    assert {doubt.code for doubt in result_and_doubts(spec, outputs)[1]} & {"mix"} == codes

@@ -1,0 +1,141 @@
+"""The answer of a comparison on one card: verdict, three figures, one picture, and the weightiest doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from benchhub.analysis.curves import ratio
+from benchhub.analysis.curves.curve import Level
+from benchhub.analysis.words import count, significant
+from benchhub.reports.comparison.entries import Entries, Entry
+from benchhub.reports.curves import peaks
+from benchhub.reports.prices.pictures import kinds_of
+from benchhub.reports.prices.table import Table
+
+from .cheapest import Cheapest, Offer, amount, cheapest
+from .confidence import Confidence, confidence
+from .doubts import Doubts
+from .fastest import Fastest, fastest
+
+MOST_BARS = 8
+FULL = Decimal(100)
+PATTERNS = 4  # beyond these a pattern comes again; the name beside the bar tells them apart
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure of the card; `notes` say its interval and what it is made of."""
+
+    title: str
+    value: str
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of `width_percent` of the longest; `series` names its colour, `pattern` its hatching."""
+
+    label: str
+    under: str
+    value: str
+    width_percent: str
+    series: int
+    pattern: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    title: str
+    caption: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer as people read it. Page, link, file, PDF and API show the same texts."""
+
+    verdict: str
+    sentences: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    picture: Picture
+    confidence: Confidence
+
+
+def answer(entries: Entries, prices: Table, doubts: Doubts) -> Answer:
+    """Answer what is cheapest where there are prices, otherwise what is fastest."""
+    sure, speed, money = confidence(entries, doubts), fastest(list(entries)), cheapest(prices)
+    if money is None:
+        sentences = (*speed.sentences, *([prices.remark] if prices.remark else []))
+        return Answer(speed.verdict, sentences, tuple(_of_speed(speed)), _peaks(speed), sure)
+    return Answer(money.verdict, (*money.sentences, *speed.sentences), tuple(_of_money(money)), _totals(money), sure)
+
+
+def _of_money(money: Cheapest) -> Iterator[Tile]:
+    best, prices = money.best, money.table
+    assert best.row.at is not None and best.cell.quote is not None
+    yield _throughput("Throughput", best.row.system_curve.curve.unit, best.row.at.level, best.row.at.words)
+    following = (f"next {money.next_price}",) if money.next_price else ()
+    yield Tile(f"Price per {prices.unit}", best.price.split()[0], best.currency, (best.cell.spread_words, *following))
+    cost = best.cell.quote.cost
+    parts = tuple(f"{kind} {amount(cost.subtotal(kind))}" for kind in kinds_of([cost]) if cost.subtotal(kind))
+    yield Tile(f"{count(prices.terms.years, 'year')}, all in".capitalize(), amount(best.total), best.currency, parts)
+
+
+def _of_speed(speed: Fastest) -> Iterator[Tile]:
+    level = speed.entry.curve.peak.level
+    yield _throughput("Peak throughput", speed.entry.curve.unit, level, peaks.clients([level.clients]))
+    if speed.leads:
+        closest = speed.leads[0]
+        notes = (closest.ends, closest.other.label, closest.verdict)
+        yield Tile("Against the next", ratio.times(closest.value), "", tuple(filter(None, notes)))
+    runs = sum(len(level.runs) for level in speed.entry.curve.levels)
+    yield Tile("Runs behind it", f"{runs:,}", "", (f"{len(level.runs)} at the peak", _levels(speed.entry)))
+
+
+def _levels(entry: Entry) -> str:
+    return count(len(entry.curve.levels), "level")
+
+
+def _throughput(title: str, unit: str, level: Level, where: str) -> Tile:
+    spread = level.throughput
+    mean = significant(spread.mean, spread.digits)
+    ends = f"{significant(spread.low, spread.digits)} to {significant(spread.high, spread.digits)}"
+    return Tile(title, mean, unit, (ends, where) if len(level.runs) > 1 else ("1 run, no spread", where))
+
+
+def _totals(money: Cheapest) -> Picture:
+    terms, licences = money.table.terms, list(dict.fromkeys(cell.licence for _, cell in money.table.quoted))
+    longest = max(offer.total for offer in money.offers) or FULL
+    bars = tuple(_total(offer, longest, licences) for offer in money.offers[:MOST_BARS])
+    # The discount has a class of its own that a link may hide; the terms below say it.
+    words = replace(terms, discount_percent=Decimal(0)).words
+    caption = f"What is paid over {words}. Colour is the system, hatching the licence."
+    return Picture(f"Total over {count(terms.years, 'year')}", _more(len(money.offers), caption), bars)
+
+
+def _total(offer: Offer, longest: Decimal, licences: Sequence[str]) -> Bar:
+    pattern = licences.index(offer.licence) % PATTERNS
+    series = offer.row.system_curve.series
+    return Bar(offer.licence, offer.system, offer.money, f"{FULL * offer.total / longest:.2f}", series, pattern)
+
+
+def _peaks(speed: Fastest) -> Picture:
+    ordered = [speed.entry, *(lead.other for lead in speed.leads)]
+    longest = speed.entry.curve.peak.level.throughput.mean
+    bars = tuple(_peak(entry, longest) for entry in ordered[:MOST_BARS])
+    return Picture("Peak throughput", _more(len(ordered), "Throughput at the peak of each curve."), bars)
+
+
+def _peak(entry: Entry, longest: float) -> Bar:
+    level = entry.curve.peak.level
+    value = f"{significant(level.throughput.mean, level.throughput.digits)} {entry.curve.unit}"
+    width_percent = f"{100 * level.throughput.mean / longest:.2f}"
+    return Bar(entry.label, peaks.clients([level.clients]), value, width_percent, entry.series)
+
+
+def _more(bars: int, caption: str) -> str:
+    rest = bars - MOST_BARS
+    return f"{caption} {count(rest, 'other')} stand in the tables below." if rest > 0 else caption

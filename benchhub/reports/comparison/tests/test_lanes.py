@@ -1,0 +1,51 @@
+"""Lanes: places on the axis worked out by hand."""
+
+import math
+
+import pytest
+from django.http import QueryDict
+
+from benchhub.bench import testing
+from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.comparison.state import State
+from benchhub.reports.testing import key
+
+pytestmark = pytest.mark.django_db
+
+
+def lanes_of(experiment, systems):
+    query = QueryDict(mutable=True)
+    query.setlist("curve", [key(experiment, system) for system in systems])
+    return Comparison.load(State.read(query)).lanes
+
+
+def test_a_single_run_twice_as_fast_lies_at_its_ratio_and_the_axis_reaches_a_little_beyond(systems):
+    """The axis reaches 1.06 x log 2, so that log 2 lies at 50 + 50 / 1.06 = 97.17%."""
+    experiment = testing.make_experiment(systems, name="Twice")
+    for system, tps in zip(systems, (1000.0, 2000.0), strict=True):
+        testing.succeeded(testing.make_run(experiment, system, 8, 1), tps)
+    lanes = lanes_of(experiment, systems)
+    (lane,) = lanes.rows
+    assert [(dot.series, dot.x) for dot in lane.dots] == [(1, "97.17"), (0, "50.00")]
+    assert (lane.middle, lane.low, lane.width) == ("97.17", "97.17", "0.00")
+    assert (lane.verdict, lane.is_shown) == ("not tested", False)
+    assert (lanes.first, lanes.last) == (f"{2**-1.06:.2f}x", f"{2**1.06:.2f}x")
+
+
+def test_repeats_that_are_told_apart_say_which_is_more_and_alike_ones_show_no_difference(repeated, systems):
+    lanes = lanes_of(repeated, systems)
+    assert [lane.clients for lane in lanes.rows] == [1, 8, 32]
+    assert lanes.rows[0].verdict == "no difference shown"
+    assert not lanes.rows[0].is_shown
+    assert (lanes.rows[1].verdict, lanes.rows[1].is_shown) == ("PostgreSQL 18 more", True)
+    assert len(lanes.rows[1].dots) == 10
+
+
+def test_noise_of_a_per_mille_does_not_fill_the_axis(systems):
+    experiment = testing.make_experiment(systems, name="Quiet")
+    for system in systems:
+        for repeat, tps in enumerate((999.0, 1000.0, 1001.0), start=1):
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), tps)
+    (lane,) = lanes_of(experiment, systems).rows
+    widest = 50 * math.log(1.001) / (1.06 * math.log(1.05))
+    assert all(abs(float(dot.x) - 50) <= widest + 0.01 for dot in lane.dots)

@@ -1,0 +1,159 @@
+"""Three hundred forms of each hidden thing are planted, and every byte of every form of a shared page is searched."""
+
+import base64
+import gzip
+import html
+import io
+import itertools
+import json
+import tarfile
+import unicodedata
+import zlib
+from urllib.parse import quote, unquote
+
+import pytest
+from django.test import Client
+
+from benchhub.analysis.snapshot.projection import CLASSES
+from benchhub.bench.models import Experiment, Found
+from benchhub.catalog.models import Host, Instance
+from benchhub.reports.models import Comparison
+from benchhub.reports.sharing import publish
+from benchhub.reports.sharing.output import pdf
+
+pytestmark = pytest.mark.django_db
+
+AROUND = (
+    "{}", "({})", "{}.", "{},", "'{}'", '"{}"', "x={}", "{}:5433", "http://{}/a", "mara@{}", "<{}>", "[{}]", "{}/24",
+    "{};", "v {}", "{}!", "-h {}", "_{}_", "{}\u2026", "\u201e{}\u201c",
+)  # fmt: skip
+NAMES = {
+    "host": ("zyzzyva.rack9.example.org", "zyzzyva"),
+    "address": ("10.20.30.41", "fd00::beef:7"),
+    "vendor": ("Acme Z9", "Per core of Initech"),
+}
+# What must not be left of each: the part that gives it away.
+NEEDLES = {
+    "host": ("zyzzyva", "rack9", "example.org"),
+    "address": ("20.30.41", "20-30-41", "beef"),
+    "vendor": ("acme", "initech"),
+}
+ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPASSWORD=canary77"
+FILES = ("", "report", "data.json", "page.html", "report.html", "card.png")
+
+
+def spellings(name):
+    yield from (name, name.upper(), name.title(), name.swapcase())
+    yield name.translate({ord(c): chr(ord(c) + 0xFEE0) for c in "abcdefghijklmnopqrstuvwxyz0123456789"})
+    yield from (mark.join((name[:3], name[3:])) for mark in ("\u200b", "\u00ad", "\u2060", "\u200d", "\ufeff"))
+    yield name[0] + "\u0301" + name[1:]
+    yield "".join(f"&#{ord(character)};" for character in name)
+    yield "".join(f"\\u{ord(character):04x}" for character in name)
+    yield "".join(f"%{ord(character):02x}" for character in name)
+    yield name.replace(".", "\u3002")
+    yield name.replace(".", "\uff0e")
+
+
+def planted(class_name):
+    """Return at least 300 texts, each with one form of a name of the class."""
+    forms = [
+        shape.format(spelling)
+        for name in NAMES[class_name]
+        for shape, spelling in itertools.product(AROUND, spellings(name))
+    ]
+    assert len(set(forms)) >= 300
+    return forms
+
+
+@pytest.fixture
+def shared(comparison, publisher, systems):
+    """A link that hides everything, of a comparison that names all of it wherever people may write."""
+    forms = [form for class_name in NAMES for form in planted(class_name)]
+    Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
+    Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
+    Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
+    for row in Found.objects.all():
+        facts = {
+            "kernel": f"6.1 on {FOLDER}",
+            "filesystems": {FOLDER: {"device": "10.20.30.41:/export", "type": "nfs4"}},
+        }
+        row.host = {"zyzzyva.rack9.example.org": facts}
+        row.settings |= {
+            name: {"setting": SECRET, "unit": None, "source": "configuration file"}
+            for name in ("recovery_end_command", "primary_conninfo", "archive_command", "acme.token", "data_directory")
+        }
+        row.save()
+    Comparison.objects.update(
+        title=f"16 or 18 on zyzzyva, {forms[700]}",
+        remarks="\n\n".join([*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", f"port {PORT}", f"PGPORT={PORT}"]),
+    )
+    snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
+    _, token = publish.link(snapshot, CLASSES, "", publisher, name="a reader")
+    return f"/s/{token}/"
+
+
+def texts_of(content):
+    """Yield the content as text in each way that it could be read, unpacked as far as it goes."""
+    yield content.decode("latin-1")
+    text = content.decode(errors="ignore")
+    for form in (text, html.unescape(text), unquote(text), html.unescape(html.unescape(text))):
+        yield form
+        yield form.encode().decode("unicode_escape", errors="ignore")
+
+
+def plain(text):
+    """Fold a text by other means than the code under test does."""
+    folded = unicodedata.normalize("NFKD", text).replace("\u3002", ".").casefold()
+    return "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Mn"))
+
+
+def left_in(content):
+    needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "srv/kiln", str(PORT), "canary77"]
+    left = {needle for text in texts_of(content) for needle in needles if needle in plain(text)}
+    encoded = [base64.b64encode(needle.encode()).rstrip(b"=")[:-1] for needle in needles if len(needle) > 6]
+    return sorted(
+        left
+        | {code.decode() for code in encoded if code in content}
+        | {q for q in map(quote, needles) if q.encode() in content}
+    )
+
+
+def contents(address):
+    """Yield (name, content) of each form of the page and of each file that it offers, archives unpacked."""
+    client = Client()
+    names = [*FILES]
+    document = json.loads(client.get(f"{address}data.json").content)
+    names += [f"{table['id']}.csv" for table in document["tables"]]
+    for name in names:
+        answer = client.get(address + name)
+        assert answer.status_code == 200, name
+        yield name, answer.content
+        yield f"headers of {name}", str(answer.headers).encode()
+    for bundle in document["bundles"]:
+        packed = client.get(f"{address}{bundle['id']}.tar.gz").content
+        yield bundle["id"], gzip.decompress(packed)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+            yield from ((member.name, tar.extractfile(member).read()) for member in tar if member.isfile())
+
+
+def test_no_byte_of_any_form_of_the_page_tells_what_the_link_hides(shared):
+    left = {name: needles for name, content in contents(shared) if (needles := left_in(content))}
+    assert left == {}
+
+
+def test_the_oracle_sees_what_is_not_hidden(comparison, publisher, shared):
+    snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
+    _, token = publish.link(snapshot, (), "", publisher, name="all of it")
+    assert {"zyzzyva", "20.30.41", "acme", ACCOUNT, str(PORT)} <= set(left_in(Client().get(f"/s/{token}/").content))
+
+
+@pytest.mark.skipif(not pdf.is_available(), reason="no Chromium prints PDF here")
+def test_the_pdf_with_its_title_and_streams_tells_nothing_either(shared):
+    content = Client().get(f"{shared}page.pdf").content
+    assert content.startswith(b"%PDF")
+    assert left_in(content) == []
+    for part in content.split(b"stream")[1:]:
+        try:
+            assert left_in(zlib.decompress(part.lstrip(b"\r\n"))) == []
+        except zlib.error:
+            continue

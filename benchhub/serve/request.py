@@ -1,0 +1,79 @@
+"""Requests as they come in: what may be sent is decided by their head, before any body is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from waitress.adjustments import Adjustments
+from waitress.parser import HTTPRequestParser
+from waitress.utilities import Error, RequestEntityTooLarge
+
+MIB = 2**20
+# Bodies that anybody may send: forms to sign in, and the password of a link.
+ANYBODY_BYTES = 64 * 1024
+FORM_BYTES, JSON_BYTES, LINES_BYTES = 3 * MIB, 2 * MIB, 32 * MIB
+LIMITS = {"application/json": JSON_BYTES, "application/x-ndjson": LINES_BYTES}
+HEAD_S, BODY_S = 10, 20
+SLOWEST_BYTES_PER_S = 16 * 1024
+
+Headers = Mapping[str, str]
+Gate = Callable[[Headers], bool]
+
+
+class NobodyError(Error):
+    """The answer to a body of somebody who has not said who they are."""
+
+    code = 401
+    reason = "Unauthorized"
+
+
+class Request(HTTPRequestParser):
+    """A request with a limit of its body by its kind and its sender, and a time until which it must be whole.
+
+    `gate` tells by the headers whether somebody who may use BenchHub sends it. It is asked only where a body is longer
+    than anybody may send.
+    """
+
+    gate: Gate = staticmethod(lambda _headers: False)
+
+    def __init__(self, adj: Adjustments) -> None:
+        super().__init__(adj)
+        self.begun_s = time.monotonic()
+        self.limit_bytes = ANYBODY_BYTES
+
+    def parse_header(self, header_plus: bytes) -> None:
+        super().parse_header(header_plus)
+        if self.body_rcv is None or (not self.chunked and self.content_length <= ANYBODY_BYTES):
+            return
+        if not type(self).gate(self.headers):
+            self._refuse(NobodyError("Say who you are before you send so much: sign in, or send a token."))
+            return
+        self.limit_bytes = limit_of(self.headers)
+        if self.content_length > self.limit_bytes:
+            self._refuse(self._too_large())
+
+    def received(self, data: bytes) -> int:
+        consumed: int = super().received(data)
+        if not self.completed and self.body_bytes_received > self.limit_bytes:
+            self._refuse(self._too_large())
+        return consumed
+
+    def is_late(self, now_s: float) -> bool:
+        """Tell whether it took longer than its head may, or its body by the slowest rate that is borne."""
+        taken_s = now_s - self.begun_s
+        if not self.headers_finished:
+            return taken_s > HEAD_S
+        return taken_s > BODY_S + self.body_bytes_received / SLOWEST_BYTES_PER_S
+
+    def _too_large(self) -> Error:
+        return RequestEntityTooLarge(f"A request of this kind may have {self.limit_bytes // MIB} MiB at most.")
+
+    def _refuse(self, error: Error) -> None:
+        self.error, self.completed = error, True
+
+
+def limit_of(headers: Headers) -> int:
+    """Return the most bytes of a body of this kind, for somebody who may send it."""
+    kind = headers.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    return LIMITS.get(kind, FORM_BYTES)

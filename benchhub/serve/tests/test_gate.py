@@ -1,0 +1,43 @@
+"""Whose long body is read at all."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from benchhub.accounts import tokens
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.serve import gate
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def connection_of_the_test(monkeypatch):
+    monkeypatch.setattr(gate, "close_old_connections", lambda: None)
+
+
+def test_a_good_token_may_and_a_revoked_or_made_up_one_may_not():
+    token, plain = tokens.issue(make_user("ada", Role.RUNNER), "x", ["ingest"], timezone.now() + timedelta(days=1))
+    assert gate.may_send({"AUTHORIZATION": f"Bearer {plain}"})
+    assert not gate.may_send({"AUTHORIZATION": f"Bearer {plain}x"})
+    tokens.revoke(token)
+    assert not gate.may_send({"AUTHORIZATION": f"Bearer {plain}"})
+
+
+def test_who_is_signed_in_may_until_they_sign_out_or_are_switched_off(client):
+    user = make_user("ada", Role.RUNNER)
+    client.force_login(user)
+    cookie = f"csrftoken=x; sessionid={client.cookies['sessionid'].value}"
+    assert gate.may_send({"COOKIE": cookie})
+    user.is_active = False
+    user.save()
+    assert not gate.may_send({"COOKIE": cookie})
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"COOKIE": "sessionid=made-up"}, {"COOKIE": "\x00;;="}, {"AUTHORIZATION": "Basic x"}]
+)
+def test_nobody_may(headers):
+    assert not gate.may_send(headers)

@@ -1,0 +1,137 @@
+"""Slow and greedy senders against a real server on a real socket; an honest reader beside them must not notice."""
+
+import socket
+import threading
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+
+import pytest
+
+from benchhub.serve import request
+from benchhub.serve.server import server
+
+SLOW = 300
+PATIENCE_S = 60
+
+
+def application(environ, start_response):
+    body = environ["wsgi.input"].read()
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{len(body)} bytes".encode()]
+
+
+@contextmanager
+def serving(gate=lambda _headers: False):
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    web = server(application, listener, gate)
+    thread = threading.Thread(target=web.run, daemon=True)
+    thread.start()
+    try:
+        yield port
+    finally:
+        web.pull_trigger()
+        web._map.clear()
+        thread.join(PATIENCE_S)
+        web.task_dispatcher.shutdown()
+        listener.close()
+
+
+def ask(port, method="GET", body=None, **headers):
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        connection.request(method, "/", body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def opened(port, text):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    connection.sendall(text)
+    return connection
+
+
+def is_closed(connection):
+    """Wait until the server closes the connection."""
+    while True:
+        try:
+            if not connection.recv(65_536):
+                return True
+        except ConnectionResetError:
+            return True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\nslow",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nslow",
+    ],
+)
+def test_hundreds_of_connections_that_send_nothing_more_hold_up_nobody(text):
+    with serving() as port:
+        connections = [opened(port, text) for _ in range(SLOW)]
+        assert [ask(port) for _ in range(3)] == [(200, "0 bytes")] * 3
+        assert ask(port, "POST", b"x" * 1000) == (200, "1000 bytes")
+        for connection in connections:
+            connection.close()
+
+
+def test_readers_that_take_nothing_hold_up_nobody():
+    with serving() as port:
+        connections = [opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 20) for _ in range(SLOW)]
+        assert ask(port) == (200, "0 bytes")
+        for connection in connections:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "text", [b"GET / HTTP/1.1\r\nX: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\ns"]
+)
+def test_a_request_that_is_not_whole_in_time_is_closed(monkeypatch, text):
+    for name in ("HEAD_S", "BODY_S"):
+        monkeypatch.setattr(request, name, 0)
+    with serving() as port, closing(opened(port, text)) as connection:
+        assert is_closed(connection)
+
+
+def test_a_stranger_s_long_body_is_refused_before_it_is_read():
+    with serving() as port:
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
+        with closing(opened(port, head)) as connection:
+            assert connection.recv(1000).startswith(b"HTTP/1.1 401 Unauthorized")
+        chunked = head.replace(b"Content-Length: 1000000", b"Transfer-Encoding: chunked")
+        with closing(opened(port, chunked)) as connection:
+            assert connection.recv(1000).startswith(b"HTTP/1.1 401 Unauthorized")
+        assert ask(port, "POST", b"x" * request.ANYBODY_BYTES)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "status"),
+    [
+        ("application/json", request.JSON_BYTES, 200),
+        ("application/json; charset=utf-8", request.JSON_BYTES + 1, 413),
+        ("application/x-ndjson", request.JSON_BYTES + 1, 200),
+        ("multipart/form-data; boundary=x", request.FORM_BYTES + 1, 413),
+        ("text/anything", request.FORM_BYTES + 1, 413),
+    ],
+)
+def test_a_body_of_somebody_has_the_limit_of_its_kind(kind, size, status):
+    with serving(lambda headers: headers.get("AUTHORIZATION") == "Bearer good") as port:
+        lines = ("POST / HTTP/1.1", "Host: x", "Authorization: Bearer good", f"Content-Type: {kind}")
+        head = "\r\n".join([*lines, f"Content-Length: {size}", "", ""])
+        with closing(opened(port, head.encode())) as connection:
+            if status == 200:
+                connection.sendall(b"x" * size)
+            assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
+        assert ask(port) == (200, "0 bytes")
+
+
+def test_a_chunked_body_ends_at_the_limit_of_its_kind():
+    with serving(lambda _headers: True) as port:
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with closing(opened(port, head)) as connection:
+            chunk = b"%x\r\n%b\r\n" % (request.MIB, b"x" * request.MIB)
+            connection.sendall(chunk * 2 + b"1\r\nx\r\n")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")

@@ -1,0 +1,13 @@
+// Opens what is folded away where the address, or a link on the page, leads into it.
+(function () {
+  "use strict";
+
+  function open(hash) {
+    const target = hash ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
+    for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+    return target;
+  }
+
+  document.addEventListener("click", (event) => open(event.target.closest('a[href^="#"]')?.hash));
+  open(location.hash)?.scrollIntoView();
+})();

@@ -1,0 +1,72 @@
+"""What a terminal, a log or another system makes of a text, and how it is read all the same or named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.tools.printed import added_text, cut_text, text_of
+
+TEXT = "transaction type: <builtin: select only>\nnumber of clients: 4\n"
+BEGINNINGS = ("transaction type: ", "number of clients: ")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        TEXT,
+        "\ufeff" + TEXT,
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace("\n", "\r\r\n"),
+        TEXT.replace("\n", "\r"),
+        TEXT.replace("\n", "  \t\n"),
+        TEXT.replace("4", "\x1b[1m4\x1b[0m"),
+        TEXT.replace("transaction", "\x1b[0;32mtransaction").replace("\n", "\x1b[0m\x1b[K\n"),
+        "\x1b]0;postgres@db1: ~\x07" + TEXT,
+        "\x1b(B\x1b[m\x1b[?2004l" + TEXT,
+    ],
+)
+def test_a_text_is_the_same_however_a_terminal_or_an_editor_has_kept_it(output: str) -> None:
+    assert text_of(output.encode()) == TEXT
+
+
+def test_what_only_resembles_a_colour_stays() -> None:
+    assert text_of(b"\x1b and \x1b[ and [0m") == "\x1b and \x1b[ and [0m"
+
+
+@given(st.text())
+def test_the_words_of_a_text_stay_and_reading_it_twice_changes_nothing(text: str) -> None:
+    once = text_of(text.replace("\x1b", "").encode(errors="replace"))
+    assert text_of(once.encode()) == once
+    words = text.replace("\x1b", "").replace("\ufeff", "").replace("\0", "\N{REPLACEMENT CHARACTER}").split()
+    assert "".join(once.split()) == "".join(words).encode(errors="replace").decode()
+
+
+@pytest.mark.parametrize("prefix", ["2026-01-31T02:00:00.1Z ", "[02:00:01] ", "pgbench_1  | ", "> ", "    ", "12:"])
+def test_what_was_added_before_each_line_is_named(prefix: str) -> None:
+    text = "".join(f"{prefix}{line}\n" for line in TEXT.splitlines())
+    sentence = added_text(text, BEGINNINGS)
+    assert f"before 'transaction type:' stands '{prefix}'." in sentence and "Send the text without" in sentence
+
+
+@pytest.mark.parametrize(
+    "text", ["", TEXT, "$ pgbench | grep 'number of clients: '\n" + TEXT, "latency average = 1 ms\n"]
+)
+def test_nothing_is_said_to_be_added_where_a_line_begins_as_it_was_printed(text: str) -> None:
+    assert added_text(text, BEGINNINGS) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        (f"{TEXT}duration: 3 s\n", ""),
+        (f"{TEXT}  number of transactions per client: 3\n", ""),
+        (TEXT, "duration:"),
+        ("duration: 3 s\nnumber of clients: 4\n", "transaction type:"),
+        ("", "transaction type:"),
+    ],
+)
+def test_a_report_without_a_line_that_all_have_is_cut_off(text: str, absent: str) -> None:
+    sentence = cut_text(text, (*BEGINNINGS, "duration: |number of transactions per client: "))
+    assert (f"no line '{absent}'" in sentence) if absent else sentence == ""
