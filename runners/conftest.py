@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from runners import job
+from runners.collection import Collected
 from runners.contract import Endpoint, Outputs, RunResult, RunSpec
 from runners.job import Attempt, Look, StartOutcome
 from runners.keys import KeyPair, make_key_pair
@@ -332,7 +333,7 @@ class Bench:
     async def ended(self) -> bool:
         return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=20)
 
-    async def collect(self, cap_bytes: int = 1 << 20) -> job.Collected:
+    async def collect(self, cap_bytes: int = 1 << 20) -> Collected:
         return await job.collect(self.connections, self.target, self.attempt, cap_bytes=cap_bytes)
 
     async def cancel(self, grace_s: int = 10) -> None:

@@ -7,36 +7,37 @@ about the job, RemoteFailure says that the target could not do it.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from runners import tools
-from runners.contract import Outputs, RunSpec
+from runners.collection import Collected, exit_code, parse_collected, size
+from runners.confinement import apart, sensible
+from runners.contract import RunSpec
 from runners.script import PASSWORD_FILE, command_script, leftover_script
-from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
+from runners.ssh import TAIL_BYTES, Connections, Target
 from runners.tools.base import Tool
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
 KEEP_EVIDENCE_DAYS = 14
 BIG_BYTES = 1 << 20
 CHUNK_BYTES = 256 << 10
-FULL_DISK_BYTES = 1 << 20
 EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
 SIGN_EVERY_S = 7
-SIGN = re.compile(rb"held (\d+) (\d+) (\d+)\n")
-MANIFEST = "manifest.json"
+SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
+HOLDER = re.compile("[0-9A-Za-z-]{1,64} [0-9]{1,9}")
+LOOK_BYTES = 2 * CHUNK_BYTES + (64 << 10)  # two logs, and the names and values before them
+LONGEST_WORD = 40
 MANIFEST_BYTES = 4 << 20  # with the names and sizes of the files
 SCRIPTS = Path(__file__).parent / "target"
 
@@ -119,18 +120,6 @@ class Verdict:
     suspected: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """The outputs of an attempt, verified against its manifest.
-
-    `remarks` say, by file, what was left out and why; one about the attempt as a whole is under manifest.json.
-    """
-
-    outputs: Outputs
-    manifest: Mapping[str, Any]
-    remarks: Mapping[str, str]
-
-
 async def start(
     connections: Connections,
     target: Target,
@@ -163,7 +152,7 @@ async def look(
 ) -> Look:
     """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB)."""
     command = _script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
-    answer = await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S)
+    answer = await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S, most_bytes=LOOK_BYTES)
     with sensible(target, answer):
         return _parse_look(answer)
 
@@ -223,7 +212,7 @@ async def collect(connections: Connections, target: Target, attempt: Attempt, *,
     most_bytes = cap_bytes + MANIFEST_BYTES
     answer = await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S, most_bytes=most_bytes)
     with sensible(target, answer[:TAIL_BYTES]):
-        return await asyncio.to_thread(_parse_collected, answer, cap_bytes)
+        return await apart(parse_collected, answer, cap_bytes)
 
 
 async def acknowledge(
@@ -297,22 +286,6 @@ def _password_line(password: str) -> str:
     return f"*:*:*:*:{escaped}\n"
 
 
-@contextmanager
-def sensible(target: Target, answer: bytes) -> Iterator[None]:
-    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
-    try:
-        yield
-    except tools.UNREADABLE as error:
-        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
-
-
-def _size(word: bytes) -> int:
-    """Return a number that counts. Raises ValueError for what is none: a sign would lead back into the stream."""
-    if not re.fullmatch(rb"[0-9]{1,15}", word):
-        raise ValueError(f"{word!r} is no count")
-    return int(word)
-
-
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not math.isfinite(seconds):
@@ -320,76 +293,37 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _word(text: str) -> str:
+    """Return a short name as it is stored. Raises ValueError for what no honest target calls anything."""
+    if len(text) > LONGEST_WORD or not text.isprintable():
+        raise ValueError(f"{text[:LONGEST_WORD]!r} is no name")
+    return text
+
+
 def _parse_look(answer: bytes) -> Look:
     head, _, logs = answer.partition(b"\n\n")
     lines = head.replace(b"\0", b"").decode(errors="replace").splitlines()
     facts = dict(line.split("=", 1) for line in lines)
-    sizes = {name: _size(facts[name].encode()) for name in ("err_from", "err_size", "out_from", "out_size")}
+    sizes = {name: size(facts[name].encode()) for name in ("err_from", "err_size", "out_from", "out_size")}
     err_from, out_from = sizes["err_from"], sizes["out_from"]
     err_bytes = max(0, sizes["err_size"] - err_from)
     returncode = facts.get("returncode", "").strip()
     return Look(
-        boot_id=facts["boot_id"],
+        boot_id=_word(facts["boot_id"]),
         uptime_s=_seconds(facts["uptime"]),
         started=facts["started"] == "1",
         lock_held=facts.get("lock") == "held",
-        returncode=int(returncode) if returncode.isdigit() else None,
-        step=facts.get("step", "").partition(" ")[0],
+        returncode=exit_code(returncode.encode()) if returncode.isdigit() else None,
+        step=_word(facts.get("step", "").partition(" ")[0]),
         heartbeat_uptime_s=_seconds(facts["heartbeat"]) if facts.get("heartbeat") else None,
         out_size=sizes["out_size"],
         err_size=sizes["err_size"],
         cancelled=facts["cancelled"] == "1",
         acknowledged="acknowledged" in facts,
-        boot_id_at_start=facts.get("boot_id_at_start") or None,
-        holder=facts["holder"],
+        boot_id_at_start=_word(facts.get("boot_id_at_start", "")) or None,
+        holder=facts["holder"] if HOLDER.fullmatch(facts["holder"]) else "",
         chunk=logs[:err_bytes],
         err_from=err_from,
         out_chunk=logs[err_bytes:],
         out_from=out_from,
     )
-
-
-def _parse_collected(answer: bytes, cap_bytes: int) -> Collected:
-    head, _, rest = answer.partition(b"\n")
-    returncode, manifest_size = (_size(word) for word in head.split())
-    manifest, remarks = _parse_manifest(rest[:manifest_size])
-    files = _parse_files(rest[manifest_size:])
-    collected: dict[str, bytes] = {}
-    for entry in manifest.get("files", ()):
-        name = entry["name"]
-        if remark := _doubt_of_file(entry, files.get(name), cap_bytes):
-            remarks[name] = remark
-        else:
-            collected[name] = files[name]
-    stdout, stderr = collected.pop("out.log", b""), collected.pop("err.log", b"")
-    return Collected(Outputs(returncode, stdout, stderr, collected), manifest, remarks)
-
-
-def _parse_manifest(text: bytes) -> tuple[dict[str, Any], dict[str, str]]:
-    try:
-        manifest: dict[str, Any] = json.loads(text)
-    except ValueError:
-        return {}, {MANIFEST: "It is missing or damaged, so no output was taken; was the target's disk full?"}
-    if manifest["free_bytes"] < FULL_DISK_BYTES:
-        return manifest, {MANIFEST: "The target's disk was full at the end: outputs may be cut short."}
-    return manifest, {}
-
-
-def _parse_files(stream: bytes) -> dict[str, bytes]:
-    files = {}
-    position = 0
-    while position < len(stream):
-        end = stream.index(b"\n", position)
-        _, name, size = stream[position:end].split(b" ")
-        position = end + 1 + _size(size)
-        files[name.decode()] = stream[end + 1 : position]
-    return files
-
-
-def _doubt_of_file(entry: Mapping[str, Any], content: bytes | None, cap_bytes: int) -> str:
-    name, size = entry["name"], entry["bytes"]
-    if content is None:
-        return f"{name} ({size} bytes) was left out: it does not fit under the cap of {cap_bytes} bytes, or is gone."
-    if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-        return f"{name} ({size} bytes) was left out: it was changed after the run (its SHA-256 differs)."
-    return ""

@@ -12,14 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.confinement import apart, sensible
 from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
 from runners.readings import decimal, storable_facts
-from runners.ssh import Connections, Target
+from runners.ssh import Connections, RemoteFailure, Target
 
 PROBE_TIMEOUT_S = 60.0
 MOST_REMARKS = 20
+MOST_BYTES = 1 << 20
+MOST_FOLDERS = 100
 SCRIPTS = Path(__file__).parent / "target"
 SYSCTLS = (
     "vm.swappiness",
@@ -70,19 +73,31 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     `prefixes` are further places where PostgreSQL is installed. Raises as `Connections.run`.
     """
     values = {"sysctls": SYSCTLS, "tools": TOOLS, "prefixes": prefixes}
-    answer = await connections.run(target, _script("probe.sh", values), timeout_s=PROBE_TIMEOUT_S)
-    sections = dict(_sections(answer))
-    facts = parse_probe(sections)
+    answer = await _answer(connections, target, _script("probe.sh", values))
+    with sensible(target, answer):
+        facts, folders = await apart(_read_probe, answer)
     sent_at = time.time()
-    answer = await connections.run(target, "date +%s.%N", timeout_s=PROBE_TIMEOUT_S)
+    answer = await _answer(connections, target, "date +%s.%N")
     target_time_s = _target_time(answer.decode(errors="replace"))
     if target_time_s is None:
         facts["missing"].append("time_skew_s")
     else:
         facts["time_skew_s"] = round(target_time_s - (sent_at + time.time()) / 2, 3)
-    folders = sections.get("bin_directories", "").splitlines()
-    facts["builds"] = await builds(connections, target, folders)
+    try:
+        facts["builds"] = await builds(connections, target, folders)
+    except ValueError as error:  # it was the host that named these folders
+        raise RemoteFailure(str(error), None) from error
     return storable_facts(facts)
+
+
+async def _answer(connections: Connections, target: Target, command: str) -> bytes:
+    return await connections.run(target, command, timeout_s=PROBE_TIMEOUT_S, most_bytes=MOST_BYTES)
+
+
+def _read_probe(answer: bytes) -> tuple[Facts, list[str]]:
+    """Return the facts, and the folders in which PostgreSQL may lie."""
+    sections = dict(_sections(answer))
+    return parse_probe(sections), sections.get("bin_directories", "").splitlines()[:MOST_FOLDERS]
 
 
 def _target_time(text: str) -> float | None:
@@ -180,16 +195,22 @@ async def builds(connections: Connections, target: Target, folders: Sequence[str
     if unsafe := [folder for folder in distinct if re.search(r"[\s*?\[]", folder)]:
         raise ValueError(f"A directory of programs may hold no blanks or wildcards: {unsafe[0]!r}.")
     command = _script("build.sh", {"bin_directories": distinct})
-    answer = await connections.run(target, command, timeout_s=PROBE_TIMEOUT_S)
-    return list(_parse_builds(answer))
+    answer = await _answer(connections, target, command)
+    with sensible(target, answer):
+        return await apart(_read_builds, answer)
+
+
+def _read_builds(answer: bytes) -> list[Facts]:
+    return list(_parse_builds(answer))[:MOST_FOLDERS]
 
 
 def _parse_builds(answer: bytes) -> Iterator[Facts]:
     """Yield one build per bin_directory section; the sections after it, up to the next, are its own."""
     build: dict[str, str] = {}
     for name, text in [*_sections(answer), ("bin_directory", "")]:
-        if name == "bin_directory" and build:
+        if name == "bin_directory" and name in build:
             yield _build(build)
+        if name == "bin_directory":
             build = {}
         build[name] = text
 

@@ -6,6 +6,7 @@ Nothing is read from ~/.ssh, no agent is asked and no password is ever sent. A h
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import shlex
 from collections.abc import AsyncIterator, Callable
@@ -23,6 +24,7 @@ KEEPALIVE_COUNT_MAX = 3
 CONNECT_TRIES = 3
 SESSION_RETRY_S = 0.2
 TAIL_BYTES = 4096
+LONGEST_SENTENCE = 1000
 # No honest answer is larger unless its command says so: a target that sends more is cut off, or it would fill memory.
 MOST_BYTES = 4 << 20
 READ_BYTES = 64 << 10
@@ -59,6 +61,9 @@ class Unreachable(Exception):  # noqa: N818  # how things stand, and no error of
 
     target: Target | None = None
 
+    def __init__(self, sentence: str) -> None:
+        super().__init__(_short(sentence))
+
 
 class HostKeyChanged(Exception):  # noqa: N818  # likewise
     """The host offered another key than the pinned one; no credential and no command was sent."""
@@ -81,7 +86,13 @@ class RemoteFailure(Exception):  # noqa: N818  # likewise
         self.returncode = returncode
         self.stdout = stdout[-TAIL_BYTES:]
         self.stderr = stderr[-TAIL_BYTES:]
-        super().__init__(sentence)
+        super().__init__(_short(sentence))
+
+
+def _short(sentence: str) -> str:
+    """Return a sentence as it can be stored and shown: a target may have written part of it."""
+    text = "".join(character if character.isprintable() else " " for character in sentence[: LONGEST_SENTENCE + 1])
+    return text if len(text) <= LONGEST_SENTENCE else f"{text[:LONGEST_SENTENCE]}..."
 
 
 def fingerprint(key_line: str) -> str:
@@ -325,14 +336,15 @@ async def _read(process: asyncssh.SSHClientProcess[bytes], command: _Command) ->
 async def _bounded(
     stream: asyncssh.SSHReader[bytes], command: _Command, on_line: Callable[[bytes], None] | None = None
 ) -> bytes:
-    content, line_at = bytearray(), 0
+    content, line_at, new_at = bytearray(), 0, 0
     while piece := await stream.read(READ_BYTES):
         content += piece
         if len(content) > command.most_bytes:
             raise OverflowError(f"sent more than the {command.most_bytes:,} bytes that the command may answer with.")
-        while on_line and (end := content.find(b"\n", line_at) + 1):
+        while on_line and (end := content.find(b"\n", max(line_at, new_at)) + 1):
             on_line(bytes(content[line_at:end]))
             line_at = end
+        new_at = len(content)
     return bytes(content)
 
 
@@ -352,8 +364,9 @@ def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes
             stdout,
             stderr,
         )
-    returncode = int(status.split()[0])
-    if returncode:
+    if not re.fullmatch(rb"[0-9]{1,3}\s.*", status[:200], re.DOTALL):
+        raise RemoteFailure(f"{target.place} sent no exit code behind its answer.", None, payload, stderr)
+    if returncode := int(status.split()[0]):
         sentence = f"A command on {target.place} failed with exit code {returncode}: {_last_line(stderr)}"
         raise RemoteFailure(sentence, returncode, payload, stderr)
     return payload

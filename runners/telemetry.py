@@ -17,6 +17,7 @@ from runners.snapshot_sql import SINCE, STATISTICS, snapshot_sql
 from runners.ssh import Connections, Target
 
 SNAPSHOT_TIMEOUT_S = 30.0
+HOST_BYTES = 64 << 10
 QUIET_S = 0.3
 MOST_REMARKS, LONGEST_REMARK = 50, 1000
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -141,7 +142,7 @@ async def host_snapshot(connections: Connections, target: Target, *, is_before: 
     `is_before`: it is the one before a run, and tells whether the host was busy.
     """
     command = quiet_command() + HOST_COMMAND if is_before else HOST_COMMAND
-    answer = await connections.run(target, command, timeout_s=SNAPSHOT_TIMEOUT_S)
+    answer = await connections.run(target, command, timeout_s=SNAPSHOT_TIMEOUT_S, most_bytes=HOST_BYTES)
     return dict(parse_snapshot(answer).host_last)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import runners
-from runners import job, probe, readings, telemetry, tools
+from runners import collection, job, probe, readings, telemetry, tools
 from runners.contract import Outputs
 from runners.tests.backtracking import MOST_STEPS, example, parser, steps
 from runners.tools.pgbench import log as pgbench_log
@@ -218,7 +218,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "probe sections": lambda text: lambda: list(probe._sections(text.encode())),
     "telemetry": lambda text: lambda: telemetry.parse_snapshot(text.encode()),
     "look": lambda text: lambda: job._parse_look(text.encode()),
-    "collection": lambda text: lambda: job._parse_collected(text.encode(), 1000),
+    "collection": lambda text: lambda: collection.parse_collected(text.encode(), 1000),
     "readings": lambda text: lambda: (readings.whole(text), readings.decimal(text)),
 }
 LINES = {

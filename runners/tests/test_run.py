@@ -15,6 +15,7 @@ from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
 from conftest import new_cluster
 from runners import job, script, telemetry, tools
+from runners.collection import Collected
 from runners.contract import PREPARATION_FAILED, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import make_key_pair
@@ -54,7 +55,7 @@ class Driver:
         plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-test", **changes}
         return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, **plan)
 
-    async def run(self, spec: RunSpec) -> job.Collected:
+    async def run(self, spec: RunSpec) -> Collected:
         attempt = Attempt(f"run-{secrets.token_hex(4)}", 1, self.work)
         place = (self.connections, self.target, attempt)
         assert await job.start(*place, spec, password=self.cluster.password) is StartOutcome.STARTED

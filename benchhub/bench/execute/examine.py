@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from benchhub.catalog.models import Host
+from runners.readings import decimal, whole
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from .visits import target_of
 
 ANSWER_TIMEOUT_S = 20.0
+ANSWER_BYTES = 64 << 10
 AT_A_TIME = 50
 # The nearest folder that exists: the work directory is made at the first run.
 SCRIPT = """\
@@ -56,9 +58,17 @@ async def _ask(connections: Connections, turn: asyncio.Semaphore, target: Target
     async with turn:
         try:
             before_s = time.time()
-            answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S)
+            answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S, most_bytes=ANSWER_BYTES)
             now_s = (before_s + time.time()) / 2
-            clock, blocks, size = answer.decode(errors="replace").split()
-            return Examined(clock_ahead_s=float(clock) - now_s, free_bytes=int(blocks) * int(size))
+            return _read(answer, now_s)
         except (Unreachable, RemoteFailure, HostKeyChanged, ValueError) as error:
             return str(error)
+
+
+def _read(answer: bytes, now_s: float) -> Examined:
+    """Return what the script printed. Raises ValueError where that is no time and no sizes."""
+    clock, blocks, size = answer.decode(errors="replace").split()
+    clock_s, free_blocks, block_bytes = decimal(clock.replace("%N", "0")), whole(blocks), whole(size)
+    if clock_s is None or free_blocks is None or block_bytes is None:
+        raise ValueError("It answered with what is no time and no free space.")
+    return Examined(clock_ahead_s=clock_s - now_s, free_bytes=free_blocks * block_bytes)

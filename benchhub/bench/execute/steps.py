@@ -18,6 +18,7 @@ from typing import Any
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
 from runners import job, probe, telemetry, tools
+from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
@@ -32,7 +33,7 @@ ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 MOST_COLLECTIONS = 5
 SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
-LIVE_TPS = re.compile(rb"progress: .*? ([0-9.]+) tps")
+LIVE_TPS = re.compile(rb"progress: [^ ]{1,20} s, ([0-9]{1,12}(?:\.[0-9]{1,9})?) tps")
 
 Wake = Callable[[int], None]
 
@@ -77,7 +78,7 @@ class Started:
 class Ended:
     """The job's end as seen on the target, with everything it left."""
 
-    collected: job.Collected
+    collected: Collected
     host_after: Mapping[str, Any] | None
 
 
@@ -236,6 +237,8 @@ async def _server_snapshot(job_: Job, *, is_before: bool) -> Mapping[str, Any] |
 async def _end_leftovers(job_: Job) -> bool:
     """End what a job that has finished left running, if that keeps the host busy; tell whether it did."""
     run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
+    if not number:
+        return False
     holder = replace(job_.attempt, run=run, number=int(number))
     if (await job.look(connections(), job_.target, holder)).returncode is None:
         return False

@@ -17,7 +17,7 @@ from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Re
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.models import DataSet
-from runners import tools
+from runners import confinement, tools
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult, RunSpec
 from runners.contract import Doubt as RunnerDoubt
 from runners.tools.printed import last_errors, text_of
@@ -92,7 +92,7 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     tool = tools.get(spec.tool)
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
-    result = tool.parse(spec, outputs)
+    result = confinement.read(tool.parse, spec, outputs)
     if result.outcome == "failed" or spec.kind == "load":
         return result
     if observed.restarted:

@@ -1,0 +1,84 @@
+"""Readings of what a target sent, in a process of their own that the kernel ends: at most so much time and memory.
+
+A reading is a function of a module and plain arguments, so that it can be sent there. Its process is forked from a
+small server that has loaded the parsers, not from the caller with its threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar, cast
+
+from runners import tools
+from runners.ssh import RemoteFailure, Target
+
+MOST_CPU_S = 30
+MOST_MEMORY_BYTES = 2 << 30
+PARSERS = ["runners.job", "runners.probe", "runners.telemetry", "runners.tools"]
+
+T = TypeVar("T")
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(PARSERS)
+
+
+class Unread(ValueError):  # noqa: N818  # how things stand, and no error of ours
+    """A reading took more time or memory than any honest answer needs."""
+
+
+def read(function: Callable[..., T], *arguments: Any) -> T:
+    """Return what a reading returns, or raise what it raises. Raises Unread where it reached a limit."""
+    ours, theirs = _context.Pipe(duplex=False)
+    process = _context.Process(target=_answer, args=(theirs, MOST_CPU_S, function, arguments), daemon=True)
+    process.start()
+    theirs.close()
+    value, error = _received(ours)
+    process.join()
+    if error is not None:
+        raise error
+    return cast(T, value)
+
+
+@contextmanager
+def sensible(target: Target, answer: bytes) -> Iterator[None]:
+    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
+    try:
+        yield
+    except tools.UNREADABLE as error:
+        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
+
+
+async def apart(function: Callable[..., T], *arguments: Any) -> T:
+    """Return what `read` returns; the event loop goes on meanwhile."""
+    return await asyncio.to_thread(read, function, *arguments)
+
+
+def _received(pipe: Connection[Any, Any]) -> tuple[object, Exception | None]:
+    try:
+        answer: tuple[object, Exception | None] = pipe.recv()
+        return answer
+    except EOFError:
+        return None, Unread(f"reading it took more than {MOST_CPU_S} s of CPU time, or ended without an answer")
+    finally:
+        pipe.close()
+
+
+def _answer(pipe: Connection[Any, Any], cpu_s: int, function: Callable[..., object], arguments: Sequence[Any]) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    pipe.send(_outcome(function, arguments))
+
+
+def _outcome(function: Callable[..., object], arguments: Sequence[Any]) -> tuple[object, Exception | None]:
+    try:
+        return function(*arguments), None
+    except MemoryError:
+        return None, Unread(f"reading it took more than {MOST_MEMORY_BYTES >> 30} GiB of memory")
+    except Exception as error:  # noqa: BLE001  # the caller raises it again
+        return None, error

@@ -1,0 +1,42 @@
+"""Readings in a process of their own: what they return, and what ends them."""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from runners import confinement
+from runners.confinement import Unread, read
+
+
+def test_a_reading_returns_and_raises_as_it_would_here():
+    assert read(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ValueError, match="invalid literal"):
+        read(int, "x")
+
+
+def test_a_reading_that_never_ends_is_ended_by_the_kernel(monkeypatch):
+    monkeypatch.setattr(confinement, "MOST_CPU_S", 1)
+    with pytest.raises(Unread, match="more than 1 s of CPU time"):
+        read(sum, range(10**15))
+
+
+def test_a_reading_that_wants_too_much_memory_is_refused_it():
+    with pytest.raises(Unread, match="more than 2 GiB of memory"):
+        read(bytes, confinement.MOST_MEMORY_BYTES)
+
+
+def test_a_reading_that_dies_takes_nothing_along():
+    with pytest.raises(Unread, match="ended without an answer"):
+        read(os._exit, 1)
+    assert read(len, b"abc") == 3
+
+
+async def test_the_loop_turns_while_a_reading_goes_on():
+    reading = asyncio.create_task(confinement.apart(time.sleep, 0.5))
+    turns = 0
+    while not reading.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    assert turns > 1

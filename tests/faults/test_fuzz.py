@@ -1,0 +1,103 @@
+"""A target that answers every command with something else, five hundred times, beside one that is honest."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchhub.bench.execute import examine
+from runners import job, probe, telemetry
+from runners.conftest import FakeTool, fake_spec
+from runners.ssh import Connections, RemoteFailure, Target, Unreachable
+from tests.faults.fuzzer import Fuzzer
+
+ANSWERS = int(os.environ.get("FUZZ_ANSWERS", "500"))
+SEED = int(os.environ.get("FUZZ_SEED", "20"))
+AT_A_TIME = 8
+TIMEOUT_S = 2
+ATTEMPT = job.Attempt("0b7b1f0e", 1, "work")
+TOOL = FakeTool(measure="echo result; echo progress >&2")
+
+Ask = Callable[[Connections, Target], Awaitable[Any]]
+# Each command that a target may be asked to do. A new one is a line here.
+COMMANDS: dict[str, Ask] = {
+    "start": lambda connections, target: job.start(connections, target, ATTEMPT, fake_spec(), tool=TOOL),
+    "look": lambda connections, target: job.look(connections, target, ATTEMPT),
+    "wait": lambda connections, target: job.wait_for_end(connections, target, ATTEMPT, timeout_s=1),
+    "collect": lambda connections, target: job.collect(connections, target, ATTEMPT, cap_bytes=1 << 20),
+    "acknowledge": lambda connections, target: job.acknowledge(connections, target, ATTEMPT),
+    "cancel": lambda connections, target: job.cancel(connections, target, ATTEMPT, grace_s=0),
+    "probe": lambda connections, target: probe.probe(connections, target),
+    "programs": lambda connections, target: probe.builds(connections, target, ["/usr/bin"]),
+    "counters": lambda connections, target: telemetry.host_snapshot(connections, target, is_before=True),
+    "examine": lambda connections, target: examine._ask(connections, asyncio.Semaphore(1), target, "work"),
+}
+
+
+@pytest.fixture(autouse=True)
+def short_timeouts(monkeypatch):
+    for module, name in (
+        (job, "EXEC_TIMEOUT_S"),
+        (job, "COLLECT_TIMEOUT_S"),
+        (probe, "PROBE_TIMEOUT_S"),
+        (telemetry, "SNAPSHOT_TIMEOUT_S"),
+        (examine, "ANSWER_TIMEOUT_S"),
+    ):
+        monkeypatch.setattr(module, name, TIMEOUT_S)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_answer_does_more_than_fail_its_own_command(name: str, tmp_path: Path) -> None:
+    asyncio.run(_fuzz(name, tmp_path))
+
+
+async def _fuzz(name: str, folder: Path) -> None:
+    hostile, honest, connections = Fuzzer(folder / "hostile"), Fuzzer(folder / "honest"), Connections()
+    acceptors = [await fuzzer.start() for fuzzer in (hostile, honest) if not fuzzer.folder.mkdir()]
+    for fuzzer in (hostile, honest):
+        await _measure(connections, fuzzer.target)
+    hostile.random = Random(f"{SEED} {name}")
+    honest_looks = asyncio.create_task(_look_again_and_again(connections, honest.target))
+    turn = asyncio.Semaphore(AT_A_TIME)
+    await asyncio.gather(*(_ask(COMMANDS[name], connections, hostile.target, turn) for _ in range(ANSWERS)))
+    assert hostile.spoilt >= ANSWERS * 0.9  # a connection that was cut takes commands along that were not yet sent
+    honest_looks.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await honest_looks
+    await connections.close()
+    for acceptor in acceptors:
+        acceptor.close()
+
+
+async def _measure(connections: Connections, target: Target) -> None:
+    """Have a run of the target end, so that there is something to be looked at and collected."""
+    await COMMANDS["start"](connections, target)
+    assert await job.wait_for_end(connections, target, ATTEMPT, timeout_s=20)
+    assert (await job.collect(connections, target, ATTEMPT, cap_bytes=1 << 20)).outputs.stdout == b"result\n"
+
+
+async def _look_again_and_again(connections: Connections, target: Target) -> None:
+    """Look at the honest target's run for as long as the other one answers; each look must see it as it is."""
+    while True:
+        assert (await job.look(connections, target, ATTEMPT)).out_chunk == b"result\n"
+
+
+async def _ask(ask: Ask, connections: Connections, target: Target, turn: asyncio.Semaphore) -> None:
+    async with turn:
+        try:
+            answer = await ask(connections, target)
+        except (RemoteFailure, Unreachable) as error:
+            assert len(str(error)) < 1100
+            assert str(error).isprintable()
+            return
+    if isinstance(answer, dict | list):
+        text = json.dumps(answer, allow_nan=False)
+        assert "\\u0000" not in text
+        assert "\\ud8" not in text.replace("\\ud83d\\u", "")
