@@ -145,6 +145,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 # ticks and runs are looked at follows from it.
 LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
 TICK_SECONDS = LEASE_SECONDS / 12
+# LEAST_DEADLINE_SECONDS: no job is ended by its host before it has taken so long, however short it was expected to be.
+LEAST_DEADLINE_SECONDS = int(os.environ.get("LEAST_DEADLINE_SECONDS", "1800"))
 CELERY_BEAT_SCHEDULER = "benchhub.ticker:MonotonicScheduler"
 CELERY_RESULT_EXPIRES = None  # no result is kept, so no clean-up is scheduled
 CELERY_BEAT_SCHEDULE = {

@@ -14,6 +14,8 @@ SPEC_VERSION = 1
 # Exit codes of an attempt in which a step beside the load failed: then its reason is the last line of stderr, and what
 # speaks for it stands above. Data set not as asked for; vacuum to warm-up; a loaded data set not summed up.
 VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
+# The file that an attempt's wrapper leaves where it ended the command at its deadline.
+OVERDUE_FILE = "overdue"
 
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
@@ -50,6 +52,8 @@ class RunSpec:
     checkpoint, a restart of the server whose data lie in `restart_directory` (empty: none), by the pg_ctl in
     `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
     where the driver is the server's own host.
+
+    What has not ended after `deadline_s`, preparation included, is ended on the driver (0: never).
     """
 
     tool: str
@@ -72,6 +76,7 @@ class RunSpec:
     log_sampling_rate: float = 1.0
     expected_tps: float = 0.0
     pilot_s: int = 0
+    deadline_s: int = 0
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 

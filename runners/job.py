@@ -141,7 +141,7 @@ async def start(
     }
     if password is not None:
         files[PASSWORD_FILE] = _password_line(password)
-    text = _start_text(attempt, files)
+    text = _start_text(attempt, files, spec.deadline_s)
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
     with sensible(target, answer):
         return StartOutcome(answer.decode().strip())
@@ -260,7 +260,7 @@ def _text(name: str) -> str:
     return (SCRIPTS / name).read_text()
 
 
-def _start_text(attempt: Attempt, files: Mapping[str, str]) -> str:
+def _start_text(attempt: Attempt, files: Mapping[str, str], deadline_s: int) -> str:
     """Return start.sh with everything it writes as functions before it: it all travels on standard input."""
     wrapper = _text("job.sh")
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
@@ -268,7 +268,7 @@ def _start_text(attempt: Attempt, files: Mapping[str, str]) -> str:
     parts = [
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{_here_document('cat', wrapper)}\n}}",
-        _script("start.sh", attempt, wrapper_hash=digest),
+        _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"

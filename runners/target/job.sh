@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs command.sh of one attempt and writes down how it ended. Started by start.sh as the leader of a session of
+# Runs command.sh of the attempt in folder $1 and writes down how it ended. After $2 seconds (0: never) it ends the
+# command: TERM, up to $3 seconds, KILL. Needs nobody who looks on. Started by start.sh as the leader of a session of
 # its own, with the locks on descriptors 7 (end.lock), 8 (lock) and 9 (host.lock); see there.
 # Needs a POSIX shell, coreutils and util-linux. A PostgreSQL server started from here would hold the locks for
 # ever: start it with 8>&- 9>&-
@@ -23,10 +24,28 @@ heartbeat() {
     while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ]; do
         read -r uptime _ < /proc/uptime
         echo "$uptime" >> hb
-        sleep 15 &
+        left=$((begin + deadline_s - ${uptime%.*}))
+        if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
+        if [ "$left" -le 0 ]; then end_command; return; fi
+        sleep "$left" &
         pause=$!
         wait "$pause"
     done
+}
+
+# The file 'overdue' is written first: it is what the run fails by. A command that has just ended is left alone, and so
+# is whatever has its number since.
+end_command() {
+    read -r _ _ _ command command_start < pid || return
+    [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
+    echo "$deadline_s" > overdue
+    kill -s TERM -- "-$command"
+    tries=0
+    while kill -0 -- "-$command" 2> /dev/null && [ "$tries" -lt "$((grace_s * 10))" ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -s KILL -- "-$command" 2> /dev/null
 }
 
 # One line per file, out.log and err.log first, then from small to large.
@@ -55,6 +74,9 @@ is_output() {
     [ -f "$1" ]
 }
 
+deadline_s=$2 grace_s=$3
+read -r begin _ < /proc/uptime
+begin=${begin%.*}
 wrapper_start=$(start_time $$)
 # By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
 (exec 7>&- 8>&- 9>&-; heartbeat) &
@@ -75,6 +97,8 @@ while [ "$returncode" -gt 128 ] && kill -0 "$command" 2> /dev/null; do
     wait "$command"
     returncode=$?
 done
+# What ignores TERM has to be gone before this is written down as the end.
+[ ! -e overdue ] || wait "$heart"
 
 if [ "$returncode" -gt 128 ] || [ -e cancel ]; then
     timeout -k 1 20 /bin/sh ./leftover.sh > leftover.log 2>&1
@@ -84,4 +108,4 @@ manifest 1<> manifest.new
 mv manifest.new manifest.json
 echo "$returncode" 1<> rc.new
 mv rc.new rc
-kill "$heart"
+[ -e overdue ] || kill "$heart"

@@ -39,5 +39,5 @@ flock -w 5 7
 read -r boot < /proc/sys/kernel/random/boot_id
 (set -C; echo "$boot" > started)
 # ksh closes higher descriptors in children unless told otherwise.
-setsid /bin/sh "$wrapper" "$folder" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
+setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
 echo STARTED

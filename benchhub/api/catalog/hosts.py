@@ -39,7 +39,7 @@ class Host(RowSerializer):
             "id", "url", "name", "address", "port", "username", "hardware", "interference_group", "work_directory",
             "bin_directories", "trust", "host_key", "fingerprint", "offered_host_key", "offered_fingerprint",
             "public_key", "install_line", "wanted", "contacted_at", "contact_error", "unreachable_since", "paused_at",
-            "facts_at", "facts",
+            "pause_reason", "facts_at", "facts",
         )  # fmt: skip
 
     def get_fingerprint(self, row: models.Host) -> str:

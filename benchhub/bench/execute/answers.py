@@ -105,12 +105,20 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
         elif isinstance(answer, Refused):
-            queue.finish(run, job_.claim, State.FAILED, f"The job could not be started. {answer.reason}")
+            _set_host_apart(job_, answer)
+            queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
         elif isinstance(answer, Uncollectable):
             reason = f"It ended, but its host did not hand over what it left in {steps.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
             queue.give_back(run, job_.claim, job_.too_late)
+
+
+def _set_host_apart(job_: Job, refused: Refused) -> None:
+    """Pause the driver: what it refused one run it would refuse the next as well, and none of them is to blame."""
+    reason = f"It refused to start a run: {refused.reason} Mend that, then resume the host."
+    for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == job_.target]):
+        host.pause(reason)
 
 
 def _note_contact(job_: Job, answer: Answer) -> None:

@@ -11,6 +11,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -105,7 +106,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The host would not start the attempt, nothing of it has begun, and nothing of it can begin any more."""
+    """The host would not start the attempt, for reasons of its own, and nothing of it has begun."""
 
     reason: str
 
@@ -205,11 +206,15 @@ async def _start(job_: Job) -> Started | Looked | Refused:
 
 
 async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
-    """Look before the start is given up: what has begun goes on. The tombstone keeps all else from beginning later."""
+    """Look before the start is given up: what has begun goes on. The tombstone keeps all else from beginning later.
+
+    A host that takes no tombstone either, such as one that is read-only, gets it before the next attempt starts.
+    """
     looked = await _look(job_)
     if looked.verdict.state not in ("absent", "lost"):
         return looked
-    await job.cancel(connections(), job_.target, job_.attempt)
+    with suppress(RemoteFailure):
+        await job.cancel(connections(), job_.target, job_.attempt)
     return Refused(str(error))
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from django.conf import settings
+
+from benchhub.analysis.planning import deadlines
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.queue.progress import STEPS_GUESS_S
@@ -24,7 +27,8 @@ RESTART_GUESS_S = 5
 class Costs:
     """Seconds are of all runs together; `load_s` is the measured load alone. `steps_s`: counters, collecting and so on.
 
-    `disks` has for each instance the bytes of the largest data set that it is to hold.
+    `disks` has for each instance the bytes of the largest data set that it is to hold. `deadline_s` and
+    `load_deadline_s` are when a host ends the longest run, and the longest load, if it has not ended by itself.
     """
 
     runs: int
@@ -40,6 +44,8 @@ class Costs:
     rest_s: int
     steps_s: float
     disks: Mapping[str, int]
+    deadline_s: int
+    load_deadline_s: int
 
     @property
     def load_minutes(self) -> float:
@@ -74,7 +80,18 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
         rest_s=_sum(run_counts, [part.rest_s for part in parts]),
         steps_s=sum(run_counts) * extra_s,
         disks={str(system.instance): largest for system in systems},
+        deadline_s=max(_deadline_s(part, _longest_s(part)) for part in parts),
+        load_deadline_s=max(_deadline_s(part, plan.load_guess_s(part.workload)) for part in parts),
     )
+
+
+def _longest_s(part: Experiment) -> int:
+    return max(part.duration_s + part.warmup_s + part.settle_s, part.warmup_run_s)
+
+
+def _deadline_s(part: Experiment, expected_s: int) -> int:
+    load_s = plan.load_guess_s(part.workload)
+    return deadlines.deadline_s(expected_s, load_s, least_s=settings.LEAST_DEADLINE_SECONDS)
 
 
 def _sum(counts: Sequence[int], costs: Sequence[Any]) -> Any:

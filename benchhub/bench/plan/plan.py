@@ -8,10 +8,11 @@ from dataclasses import asdict, replace
 from math import ceil
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from benchhub.analysis.planning import design
+from benchhub.analysis.planning import deadlines, design
 from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
@@ -195,9 +196,8 @@ def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[S
     run_slots = [] if experiment.grows else slots(experiment, len(systems))
     canary = design.canary(run_slots) if experiment.canary else []
     used_systems = in_use(experiment, systems)
-    yield from (
-        Step(system, kind=Run.Kind.LOAD, is_canary=bool(canary)) for system in used_systems if system in to_load
-    )
+    systems_to_load = [system for system in used_systems if system in to_load]
+    yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(canary)) for system in systems_to_load)
     if experiment.warmup_run_s:
         warmup = Step(used_systems[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(canary))
         yield from (warmup._replace(system=system) for system in used_systems)
@@ -253,8 +253,7 @@ def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> I
 
 def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
     """Return the systems whose data set has to be loaded first."""
-    [missing] = loads([experiment], systems)
-    return missing
+    return loads([experiment], systems)[0]
 
 
 def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
@@ -287,8 +286,9 @@ def _coming_recipes(instances: Sequence[int]) -> dict[int, str]:
 
 def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:
     """Return one run of the plan, unsaved, with its frozen RunSpec."""
-    spec = spec_for(experiment, step)
-    is_load = step.kind == Run.Kind.LOAD
+    spec, load_s = spec_for(experiment, step), load_guess_s(experiment.workload)
+    expected_s = load_s if step.kind == Run.Kind.LOAD else spec.expected_s
+    deadline_s = deadlines.deadline_s(expected_s, load_s, least_s=settings.LEAST_DEADLINE_SECONDS)
     return Run(
         experiment=experiment,
         system=step.system,
@@ -299,9 +299,9 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
         repeat=step.repeat,
         rate_tps=step.rate_tps,
         is_canary=step.is_canary,
-        spec=asdict(spec),
+        spec=asdict(replace(spec, deadline_s=deadline_s)),
         protocol=protocol,
-        expected_s=load_guess_s(experiment.workload) if is_load else spec.expected_s,
+        expected_s=expected_s,
     )
 
 

@@ -119,12 +119,18 @@ def _untrusted_hosts(run: Run) -> str:
     return f"The host key of {first.name} is {first.get_trust_display()}: approve it on the host's page."
 
 
+def _paused_hosts(run: Run) -> str:
+    paused = [host for host in hosts(run) if host.paused_at]
+    reasons = dict.fromkeys(host.pause_reason for host in paused if host.pause_reason)
+    return " ".join([f"The host {listing(host.name for host in paused)} is paused.", *reasons])
+
+
 GATES = (
     Gate("experiment_paused", Q(experiment__paused_at__isnull=False), lambda _: "The experiment is paused."),
     Gate(
         "host_paused",
         Q(**{f"{DRIVER}__paused_at__isnull": False}) | Q(**{f"{SERVER}__paused_at__isnull": False}),
-        lambda run: f"The host {listing(host.name for host in hosts(run) if host.paused_at)} is paused.",
+        _paused_hosts,
     ),
     Gate(
         "untrusted",

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from benchhub.analysis import words
 from benchhub.analysis.doubts import audit, verdict
 from benchhub.analysis.doubts.doubt import Doubt, weighed
 from benchhub.analysis.protocol import digest
@@ -18,13 +19,22 @@ from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.catalog.models import DataSet
 from runners import confinement, tools
-from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult, RunSpec
+from runners.contract import (
+    FINGERPRINT_FAILED,
+    OVERDUE_FILE,
+    PREPARATION_FAILED,
+    VERIFY_FAILED,
+    Outputs,
+    RunResult,
+    RunSpec,
+)
 from runners.contract import Doubt as RunnerDoubt
 from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import numbers, run_facts
 
+STEP_CHARACTERS = 40
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 
@@ -90,6 +100,8 @@ def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     """Return what the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever they say."""
     spec = plan.spec_of(run)
     tool = tools.get(spec.tool)
+    if OVERDUE_FILE in outputs.files and outputs.returncode:
+        return RunResult("failed", overdue_reason(spec, outputs), tool.parser)
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
     result = confinement.read(tool.parse, spec, outputs)
@@ -107,6 +119,14 @@ def claim_doubts(run: Run, spec: RunSpec, outputs: Outputs) -> Iterator[RunnerDo
     server_version = run.system.build.version
     for contradiction in tools.get(spec.tool).contradictions(spec, outputs, server_version=server_version):
         yield RunnerDoubt(contradiction.code, contradiction.text)
+
+
+def overdue_reason(spec: RunSpec, outputs: Outputs) -> str:
+    """Say that the host ended the command at its deadline, and at which step it was."""
+    *_, step = text_of(outputs.files.get("step", b"")).split("\n")[:-1] or [""]
+    where = f" at the step {step.split()[0][:STEP_CHARACTERS]}" if step.split() else ""
+    span = words.duration(spec.deadline_s)
+    return f"It had not ended within its deadline of {span}, so its host ended it{where}. Nothing was measured."
 
 
 def step_reason(outputs: Outputs) -> str:

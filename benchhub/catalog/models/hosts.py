@@ -62,6 +62,7 @@ class Host(models.Model):
         null=True, blank=True, editable=False, help_text="The first of the visits that failed, until one succeeds."
     )
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    pause_reason = models.TextField(blank=True, editable=False, help_text="Empty where a person paused it.")
     facts = models.JSONField(default=dict, blank=True, editable=False)
     facts_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -90,12 +91,12 @@ class Host(models.Model):
         offered = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
         return bool(offered.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
 
-    def pause(self) -> None:
+    def pause(self, reason: str = "") -> None:
         """Let no further run start on the host; what is under way goes on."""
-        Host.objects.filter(pk=self.pk, paused_at=None).update(paused_at=Now())
+        Host.objects.filter(pk=self.pk, paused_at=None).update(paused_at=Now(), pause_reason=reason)
 
     def resume(self) -> None:
-        Host.objects.filter(pk=self.pk).update(paused_at=None)
+        Host.objects.filter(pk=self.pk).update(paused_at=None, pause_reason="")
 
     def build_facts(self, bin_directory: str) -> dict[str, Any]:
         """Return what the last probe found of the PostgreSQL there. Raises LookupError, which says what to do."""

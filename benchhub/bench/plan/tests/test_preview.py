@@ -74,6 +74,21 @@ def test_what_is_queued_is_what_the_plan_showed(planner, filled):
     assert [system.path for system in System.objects.all()] == ["loopback", "loopback"]
 
 
+def test_the_deadlines_of_the_plan_are_those_of_the_queued_runs(planner, filled, settings):
+    settings.LEAST_DEADLINE_SECONDS = 60
+    preview = planner.post(PLAN, filled).context["page"].preview
+    assert (preview.costs.deadline_s, preview.costs.load_deadline_s) == (5 * (70 + 10), 5 * (10 + 10))
+    planner.post(NEW, {**filled, "queue": "1"})
+    queued = Run.objects.values_list("kind", "spec__deadline_s").distinct()
+    assert dict(queued) == {"measure": 400, "load": 100}
+
+
+def test_no_deadline_is_below_the_least_of_the_installation(planner, filled):
+    page = planner.post(PLAN, filled)
+    assertContains(page, "a run after 30 min,")
+    assertContains(page, "a load after 30 min. That is")
+
+
 def test_without_the_button_queue_nothing_is_queued(planner, filled):
     response = planner.post(NEW, {**filled, "show": "1"})
     assertContains(response, "<dd>12</dd>", html=True)

@@ -1,6 +1,7 @@
 import pytest
 
-from benchhub.bench.results.ingest import step_reason
+from benchhub.bench.results.ingest import overdue_reason, step_reason
+from runners.conftest import fake_spec
 from runners.contract import Outputs
 
 
@@ -17,3 +18,14 @@ from runners.contract import Outputs
 )
 def test_a_step_beside_the_load_is_named_with_what_it_said(stderr, reason):
     assert step_reason(Outputs(97, b"", stderr)) == reason
+
+
+@pytest.mark.parametrize(
+    ("steps", "where"),
+    [(b"verify 10.1\nmeasure 12.3\n", " at the step measure"), (b"", ""), (b"verify 10.1\nmea", " at the step verify")],
+)
+def test_a_run_that_was_ended_at_its_deadline_says_which_and_where_it_was(steps, where):
+    reason = overdue_reason(fake_spec(deadline_s=1800), Outputs(143, b"", b"", {"overdue": b"1800\n", "step": steps}))
+    assert reason == (
+        f"It had not ended within its deadline of 30 min, so its host ended it{where}. Nothing was measured."
+    )
