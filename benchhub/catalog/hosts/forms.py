@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q
 
+from benchhub.analysis.words import listing
 from benchhub.catalog.models import Hardware, Host, InterferenceGroup
 from benchhub.catalog.shared.forms import NO_BLANKS, CatalogForm, offer_rows, port_field
 
@@ -20,6 +21,8 @@ HOST_FIELDS = (
     "interference_group",
 )
 PLACE = ("address", "port", "username")
+# A job on the host is found again by these alone.
+WHERE_JOBS_LIE = (*PLACE, "work_directory")
 
 
 class HostForm(CatalogForm):
@@ -84,7 +87,23 @@ class HostForm(CatalogForm):
         )
         if other := others.values_list("name", flat=True).first():
             self.add_error("address", f"The host {other} has this address, port and user already.")
+        self._refuse_to_lose_jobs()
         return cleaned
+
+    def _refuse_to_lose_jobs(self) -> None:
+        """Refuse to move the host away from jobs under way: nobody would find them, and others would join them."""
+        moved = [name for name in WHERE_JOBS_LIE if name in self.changed_data and name not in self.errors]
+        if moved and (keys := self._runs_under_way()):
+            runs = listing(f"run {key}" for key in keys)
+            self.add_error(moved[0], f"{runs.capitalize()} would not be found any more: wait for the end, or cancel.")
+
+    def _runs_under_way(self) -> list[int]:
+        """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
+        keys: set[int] = set()
+        for runs in ("system__runs", "instances__system__runs"):
+            is_open = {f"{runs}__attempts__number__gte": 1, f"{runs}__attempts__ended_at": None}
+            keys |= set(Host.objects.filter(pk=self.instance.pk, **is_open).values_list(f"{runs}__pk", flat=True))
+        return sorted(keys)
 
     @property
     def is_moved(self) -> bool:
