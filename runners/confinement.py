@@ -9,13 +9,9 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import resource
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
-
-from runners import tools
-from runners.ssh import RemoteFailure, Target
 
 MOST_CPU_S = 30
 MOST_MEMORY_BYTES = 2 << 30
@@ -42,15 +38,6 @@ def read(function: Callable[..., T], *arguments: Any) -> T:
     if error is not None:
         raise error
     return cast(T, value)
-
-
-@contextmanager
-def sensible(target: Target, answer: bytes) -> Iterator[None]:
-    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
-    try:
-        yield
-    except tools.UNREADABLE as error:
-        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
 
 
 async def apart(function: Callable[..., T], *arguments: Any) -> T:

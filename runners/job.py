@@ -12,7 +12,8 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -20,10 +21,10 @@ from typing import Literal
 
 from runners import tools
 from runners.collection import Collected, exit_code, parse_collected, size
-from runners.confinement import apart, sensible
+from runners.confinement import apart
 from runners.contract import RunSpec
 from runners.script import PASSWORD_FILE, command_script, leftover_script
-from runners.ssh import TAIL_BYTES, Connections, Target
+from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.tools.base import Tool
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
@@ -284,6 +285,15 @@ def _password_line(password: str) -> str:
         raise ValueError("A password for PostgreSQL must be one line and not empty.")
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
     return f"*:*:*:*:{escaped}\n"
+
+
+@contextmanager
+def sensible(target: Target, answer: bytes) -> Iterator[None]:
+    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
+    try:
+        yield
+    except tools.UNREADABLE as error:
+        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
 
 
 def _seconds(text: str) -> float:

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.confinement import apart, sensible
+from runners.confinement import apart
 from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
+from runners.job import sensible
 from runners.readings import decimal, storable_facts
 from runners.ssh import Connections, RemoteFailure, Target
 

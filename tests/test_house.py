@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET_HALF = {"runners.ssh", "runners.job", "runners.probe", "runners.telemetry", "runners.script"}
+TARGET_HALF = {
+    "runners.ssh",
+    "runners.job",
+    "runners.collection",
+    "runners.probe",
+    "runners.readings",
+    "runners.telemetry",
+    "runners.script",
+}
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")
-PURE_RUNNERS = ("runners.contract", "runners.tools", "runners.keys")
+PURE_RUNNERS = ("runners.contract", "runners.confinement", "runners.tools", "runners.keys")
 # For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {
     "benchhub/analysis": (),

@@ -14,6 +14,8 @@ from django.db.models.functions import Now
 from benchhub.bench.models import Worker
 from benchhub.release import release
 
+from . import loop
+
 FORGET_AFTER = timedelta(days=1)
 
 _ssh_errors = itertools.count(1)
@@ -27,7 +29,12 @@ def count_ssh_error() -> None:
 
 def note() -> None:
     """Write this process's row, and delete rows of processes that ended long ago."""
-    vitals = {"release": release(), "clock_ahead_s": clock_ahead_s(), "ssh_errors": _error_count[0]}
+    vitals = {
+        "release": release(),
+        "clock_ahead_s": clock_ahead_s(),
+        "ssh_errors": _error_count[0],
+        "loop_silent_s": loop.silent_s(),
+    }
     name = f"{socket.gethostname()[:120]}-{os.getpid()}"
     Worker.objects.update_or_create(name=name, defaults={**vitals, "ticked_at": Now()})
     Worker.objects.filter(ticked_at__lt=Now() - FORGET_AFTER).delete()

@@ -14,6 +14,7 @@ class Worker(models.Model):
     started_at = models.DateTimeField(db_default=Now())
     ticked_at = models.DateTimeField(db_default=Now(), db_index=True)
     clock_ahead_s = models.FloatField(help_text="Its clock minus the warehouse's.")
+    loop_silent_s = models.FloatField(default=0, help_text="For how long its event loop of all SSH had not turned.")
     ssh_errors = models.PositiveBigIntegerField(default=0, help_text="Since it started.")
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from benchhub.bench.execute import examine, workers
 from benchhub.bench.execute.examine import Examined
-from benchhub.bench.models import Run
+from benchhub.bench.models import Run, Worker
 from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
@@ -24,6 +24,7 @@ from . import vitals
 Level = Literal["ok", "warn", "bad"]
 LEVELS: tuple[Level, ...] = ("ok", "warn", "bad")
 MOST_SKEW_S = 2.0
+MOST_SILENCE_S = 15.0
 LITTLE_BYTES, LEAST_BYTES = 1 << 30, 100 << 20
 PING_S = 1.5
 NAMED = 5
@@ -172,9 +173,20 @@ def _worker_rows() -> Iterator[Finding]:
         yield Finding("releases", "warn", text, "Start them again from this release.")
     elif alive:
         yield Finding("releases", "ok", f"{len(alive)} workers run {release()}, as here.")
+    if alive:
+        yield _loops(alive)
     for worker in alive:
         if abs(worker.clock_ahead_s) > MOST_SKEW_S:
             yield _clock("clock of a worker", str(worker), worker.clock_ahead_s, "the warehouse's")
+
+
+def _loops(alive: Iterable[Worker]) -> Finding:
+    silent = [worker for worker in alive if worker.loop_silent_s > MOST_SILENCE_S]
+    if not silent:
+        return Finding("ssh", "ok", "The event loops that speak to hosts turn.")
+    names = _some(f"{worker} ({_ago(worker.loop_silent_s)})" for worker in silent)
+    text = f"The event loop that speaks to all hosts stands still: {names}. No run there is started, seen or collected."
+    return Finding("ssh", "bad", text, "Start that worker again, and keep its log: what runs on hosts goes on.")
 
 
 def _stuck() -> Finding:

@@ -25,18 +25,15 @@ MOST_BYTES = 16_384
 TRANSLATED = tuple(
     ipaddress.ip_network(network)
     for network in (
-        "64:ff9b::/96",  # NAT64, RFC 6052
-        "64:ff9b:1::/48",  # NAT64 of a site, RFC 8215
         "2002::/16",  # 6to4, RFC 3056
         "192.88.99.0/24",  # relays of 6to4, RFC 7526
+        "192.0.0.0/24",  # of protocols, RFC 6890
         "2001::/32",  # Teredo, RFC 4380
-        "::/96",  # IPv4-compatible, RFC 4291
-        "fec0::/10",  # site-local, RFC 3879
         "3fff::/20",  # documentation, RFC 9637
-        "5f00::/16",  # segment routing, RFC 9602
-        "100:0:0:1::/64",  # dummy prefix, RFC 9780
     )
 )
+# All that was ever given out to the Internet. Outside it lie NAT64, mapped, translated, compatible and site-local ones.
+UNICAST_6 = ipaddress.ip_network("2000::/3")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -87,7 +84,8 @@ def require_allowed(address: Address) -> None:
 
 def _is_public(address: Address) -> bool:
     is_apart = address.is_multicast or any(address in network for network in TRANSLATED)
-    return address.is_global and not is_apart
+    is_elsewhere = address.version == 6 and address not in UNICAST_6
+    return address.is_global and not is_apart and not is_elsewhere
 
 
 def resolved(parts: SplitResult) -> str:

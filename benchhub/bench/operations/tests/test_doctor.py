@@ -16,6 +16,7 @@ from benchhub.bench.execute import examine, workers
 from benchhub.bench.models import Run, Watch, Worker
 from benchhub.bench.operations import doctor, vitals
 from benchhub.catalog.models import Hardware, Host
+from benchhub.release import release
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +63,15 @@ def test_a_worker_of_another_release_and_one_with_a_wrong_clock_are_named(broker
     Worker.objects.create(name="old-7", release="0.0.9+aaaa", clock_ahead_s=3600)
     assert "old-7 (0.0.9+aaaa)" in found("releases", "warn")[0].text
     assert "+3600.0 s" in found("clock of a worker", "warn")[0].text
+
+
+def test_a_worker_whose_loop_of_ssh_stands_still_is_bad_however_well_it_ticks(broker):
+    workers.note()
+    assert found("ssh", "ok")
+    Worker.objects.create(name="spun-9", release=release(), clock_ahead_s=0, loop_silent_s=47)
+    [finding] = found("ssh", "bad")
+    assert "spun-9 (47 s)" in finding.text
+    assert "again" in finding.remedy
 
 
 def test_a_quarantined_host_an_overdue_run_and_a_stuck_one_are_named(broker):
