@@ -84,7 +84,7 @@ class Refused(Exception):  # noqa: N818  # a name for scripts
 
 class Client:
     def __init__(self, url, token, timeout_s=60):
-        if not url.lower().startswith(("https://", "http://")):
+        if url and not url.lower().startswith(("https://", "http://")):
             raise ValueError(f"'{url}' is no address of BenchHub: write https://benchhub.example.org")
         self.url, self.token, self.timeout_s = url.rstrip("/"), token, timeout_s
 

@@ -74,6 +74,13 @@ class ComparisonPage:
             return ""
         return f"{reverse('experiment-repeats', args=[remedy.experiment_id])}?repeats={remedy.repeats}"
 
+    @cached_property
+    def host_keys(self) -> list[int]:
+        """Return the hosts that more runs of these curves would need."""
+        systems = [entry.system for entry in self.comparison.curves]
+        keys = {key for system in systems for key in (system.driver_id, system.instance.host_id) if key}
+        return sorted(keys)
+
     @property
     def steps_address(self) -> str:
         keys = [entry.key for entry in self.comparison.entries]
