@@ -14,7 +14,7 @@ from benchhub.analysis.snapshot.review import parts
         ("data in /srv/kiln/pg18", ["/srv/kiln/pg18"]),
         ("on otter.example.org, port 5433", ["otter.example.org"]),
         ("key 0123456789abcdef0123456789abcdef", ["0123456789abcdef0123456789abcdef"]),
-        ("PostgreSQL 16.14 or 18.4, run.sql and a.conf, 1.08x, 3 of 4; 60/40 mix", []),
+        ("PostgreSQL 16.14 or 18.4, run.sql and a.conf, 1.08x, 3 of 4; 60/40 mix, 0.3333333333333333", []),
         ("", []),
     ],
 )
