@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import redis
 
-from benchhub.embedded import EmbeddedError, ports, proc, programs
+from benchhub.embedded import EmbeddedError, broker, ports, proc, programs
 from benchhub.embedded import account as accounts
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
@@ -262,6 +262,21 @@ def test_marked_processes_are_found_without_a_note(own_processes: Processes) -> 
     (own_processes.notes / "unnoted.child.json").unlink()
     assert stop_leftovers(own_processes.notes.parent, [own_processes.marker]) == 1
     assert not proc.is_alive(child.identity)
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        (lambda url: "redis://:wrong@" + url.rpartition("@")[2], "refuses the log-in"),
+        (lambda _url: f"redis://:x@127.0.0.1:{ports.free_port()}/0", "does not answer: .* Start it, or unset it"),
+        (lambda _url: "amqp://127.0.0.1", "BROKER_URL must read redis://"),
+    ],
+)
+def test_a_broker_that_cannot_be_used_is_told_in_a_sentence_without_its_password(broker_url, url, sentence) -> None:
+    broker.require(broker_url)
+    with pytest.raises(EmbeddedError, match=sentence) as error:
+        broker.require(url(broker_url))
+    assert ":wrong" not in str(error.value) and ":x@" not in str(error.value)
 
 
 def test_the_broker_is_found_by_its_mark_alone(own_processes: Processes, server_folder: Path, account: Account) -> None:

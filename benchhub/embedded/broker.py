@@ -7,9 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchhub.embedded import programs
+import redis
+
+from benchhub.embedded import EmbeddedError, programs
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import Child, Processes
+
+PATIENCE_S = 5
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,19 @@ class Broker:
                 return connection.recv(64).startswith(b"+OK")
         except OSError:
             return False
+
+
+def require(url: str) -> None:
+    """Raise EmbeddedError, with a sentence, unless the broker at this address answers and takes the log-in."""
+    place = url.rpartition("@")[2] or url
+    try:
+        with closing(redis.Redis.from_url(url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)) as client:
+            client.ping()
+    except ValueError as error:
+        raise EmbeddedError(f"BROKER_URL must read redis://:password@host:port/0: {error}.") from error
+    except redis.AuthenticationError as error:
+        raise EmbeddedError(f"The broker of BROKER_URL ({place}) refuses the log-in: {error}.") from error
+    except redis.RedisError as error:
+        raise EmbeddedError(
+            f"The broker of BROKER_URL ({place}) does not answer: {error}. Start it, or unset it."
+        ) from error
