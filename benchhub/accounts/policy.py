@@ -14,7 +14,7 @@ VIEWERS = frozenset({
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
     "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
-    "account", "password-change", "token-add", "token-revoke", "logout",
+    "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
 })  # fmt: skip
 # Whose experiments and runs they may touch is asked of their hosts in bench/permits.py.
 RUNNERS = frozenset({

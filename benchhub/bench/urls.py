@@ -10,6 +10,7 @@ from .webhooks import views as webhooks
 urlpatterns = [
     path("health", operations.health, name="health"),
     path("metrics", operations.metrics, name="metrics"),
+    path("standstill", operations.standstill, name="standstill"),
     path("experiments/new", plan.experiment_new, name="experiment-new"),
     path("experiments/plan", plan.experiment_plan, name="experiment-plan"),
     path("experiments/presets", plan.presets_shown, name="presets"),

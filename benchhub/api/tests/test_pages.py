@@ -139,6 +139,7 @@ PAGES_ONLY = {
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",
     "metrics": "Likewise.",
+    "standstill": "A part of every page: GET /health says it to programs.",
     **dict.fromkeys(
         [
             *("shared", "shared-report", "shared-card", "shared-file"),

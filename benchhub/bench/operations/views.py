@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 
@@ -53,6 +54,15 @@ def health(_request: HttpRequest) -> HttpResponse:
     status = doctor.worst(findings)
     checks = [asdict(finding) for finding in findings]
     return JsonResponse({"status": status, "checks": checks}, status=503 if status == "bad" else 200)
+
+
+@never_cache
+def standstill(request: HttpRequest) -> HttpResponse:
+    """Answer with what every page shows while nobody works, and with nothing while somebody does."""
+    sentence = vitals.standstill()
+    if not sentence:
+        return HttpResponse("")
+    return render(request, "bench/standstill.html", {"sentence": sentence})
 
 
 @for_machines

@@ -12,6 +12,7 @@ from django.db.models import Count, DateTimeField, ExpressionWrapper, F, FloatFi
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
+from benchhub.analysis.words import count, duration, word
 from benchhub.bench.models import Run, Watch, Worker
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.models import Host
@@ -63,6 +64,20 @@ def tick_lag_s() -> float | None:
 
 def alive_workers() -> QuerySet[Worker]:
     return Worker.objects.filter(ticked_at__gt=Now() - ALIVE_WITHIN)
+
+
+def standstill() -> str:
+    """Say in a sentence that runs wait and nobody works on them; empty where none waits, or somebody does."""
+    waiting = Run.objects.unfinished().count()
+    if not waiting or alive_workers().exists():
+        return ""
+    lag_s = tick_lag_s()
+    since = "since BenchHub was installed" if lag_s is None else f"for {duration(lag_s)}"
+    return (
+        f"Nobody has worked {since}: {count(waiting, 'run')} {word('waits', waiting, 'wait')}, and times that are left "
+        "do not count. What runs on a host goes on there and is collected later. Start a worker and the ticker; "
+        "manage.py doctor says which of them is missing."
+    )
 
 
 def contact_ages_s() -> tuple[float, ...]:
