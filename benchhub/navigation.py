@@ -14,7 +14,6 @@ from benchhub.accounts.rights import Hosts, Role, is_at_least
 ENTRIES = (
     ("Home", "home"),
     ("Experiments", "experiments"),
-    ("Import", "results-import"),
     ("Queue", "queue"),
     ("Compare", "compare"),
     ("Comparisons", "comparisons"),
@@ -28,7 +27,11 @@ ENTRIES = (
     ("Users", "users"),
 )
 # Lists that one entry leads to beside its own.
-BESIDE = {"prices": ("price-sheets", "licence-models", "exchange-rates"), "users": ("audit-log", "webhooks")}
+BESIDE = {
+    "experiments": ("results-import",),
+    "prices": ("price-sheets", "licence-models", "exchange-rates"),
+    "users": ("audit-log", "webhooks"),
+}
 
 
 @dataclass(frozen=True, slots=True)

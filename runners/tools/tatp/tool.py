@@ -208,7 +208,8 @@ def _succeeded(
         series=_series(spec, outputs, seconds, measured),
         histograms=histograms,
         doubts=(
-            *mix_doubts(read(spec.parameters).weighed, counts, spec.log_sampling_rate),
+            # Without its log a run has counts of failures alone, which are of no mix.
+            *(mix_doubts(read(spec.parameters).weighed, counts, spec.log_sampling_rate) if histograms else ()),
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
             *latencies.doubts_of(reduction, shares),

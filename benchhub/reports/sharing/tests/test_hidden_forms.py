@@ -21,7 +21,7 @@ from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.output import pdf
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
 
 AROUND = (
     "{}", "({})", "{}.", "{},", "'{}'", '"{}"', "x={}", "{}:5433", "http://{}/a", "mara@{}", "<{}>", "[{}]", "{}/24",
