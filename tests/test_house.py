@@ -71,7 +71,17 @@ ROOMS = {
         "published",
     ),
     "benchhub/catalog": ("models", "shared", "hosts", "instances", "workloads", "hardware", "licences", "sheets"),
-    "benchhub/bench": ("models", "webhooks", "queue", "plan", "results", "execute", "run_page", "operations"),
+    "benchhub/bench": (
+        "models",
+        "webhooks",
+        "queue",
+        "plan",
+        "additions",
+        "results",
+        "execute",
+        "run_page",
+        "operations",
+    ),
     "benchhub/reports": ("curves", "prices", "comparison", "experiments", "published", "sharing"),
     "benchhub/api": ("core", "catalog", "bench", "reports"),
 }

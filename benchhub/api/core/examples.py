@@ -119,9 +119,9 @@ EXPERIMENT = {
     "is_demonstration": False, "is_brought_in": False, "workload": 1, "systems": [7, 8], "design": None,
     "client_build": 4, "client_bin_directory": "/usr/lib/postgresql/18/bin", "client_levels": [1, 8, 64],
     "thread_rule": "clients", "repeats": 3, "duration_s": 60, "warmup_s": 10, "rest_s": 0, "vacuum": True,
-    "checkpoint": True, "priority": 0, "failure_policy": "continue", "failure_limit": 3, "attempts_if_lost": 2,
-    "paused_at": None, "pause_reason": "", "created_by": "rosa", "created_at": AT, "run_count": 20, "ended_count": 20,
-    "bad_count": 0, "cancelled_count": 0, "is_over": True,
+    "checkpoint": True, "priority": 0, "data_set_policy": "wait", "failure_policy": "continue", "failure_limit": 3,
+    "attempts_if_lost": 2, "paused_at": None, "pause_reason": "", "created_by": "rosa", "created_at": AT,
+    "run_count": 20, "ended_count": 20, "bad_count": 0, "cancelled_count": 0, "is_over": True,
 }  # fmt: skip
 SNAPSHOT = {
     "id": 7, "url": f"{BASE}snapshots/7/", "comparison": 3, "published": "", "title": "Is 18 worth the upgrade?",

@@ -13,6 +13,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
+from benchhub.bench.additions import data_sets
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
@@ -208,7 +209,11 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
             state, reason = State.CANCELLED, "Cancelled while it ran."
         else:
             state, reason = store_outputs(run, attempt, job_, ended)
-        queue.finish(run, job_.claim, state, reason)
+        if state == State.FAILED and ingest.lacks_data_set(outputs) and data_sets.may_return(run):
+            queue.go_back(run, job_.claim, data_sets.MISSING)
+            data_sets.put_before(run)
+        else:
+            queue.finish(run, job_.claim, state, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
 
 

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
+from benchhub.bench.additions import due
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import ACTIVE
-from benchhub.bench.plan import growth
 from benchhub.bench.queue import queue
 
 from . import answers, jobs, looks, loop, steps
@@ -32,11 +32,11 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     selected_ids = list(run_ids)
     if not selected_ids:
         looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
-    followed = _follow(wake, selected_ids or growth.reserve())
+    followed = _follow(wake, selected_ids or due.reserve())
     while not selected_ids and (batch := _round(wake)):
         followed += len(batch)
         if _has_ended(batch):
-            followed += _follow(wake, growth.reserve())
+            followed += _follow(wake, due.reserve())
     return followed
 
 
@@ -45,7 +45,7 @@ def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
     followed = 0
     while run_ids and (batch := _round(wake, run_ids)):
         followed += len(batch)
-        run_ids = growth.reserve() if _has_ended(batch) else ()
+        run_ids = due.reserve() if _has_ended(batch) else ()
     return followed
 
 

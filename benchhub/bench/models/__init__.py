@@ -2,6 +2,7 @@
 
 from .attempts import Attempt, Event
 from .comparable import Comparability
+from .data_sets import NeedsDataSet, Tenancy
 from .delivery import Delivery
 from .design import Design, Designed, SetAside
 from .experiments import QUEUE_ORDER, Experiment, ExperimentSystem, Run, RunQuerySet
@@ -33,6 +34,7 @@ __all__ = [
     "Hold",
     "LatencyHistogram",
     "LiveLog",
+    "NeedsDataSet",
     "Notice",
     "Protocol",
     "Reservation",
@@ -43,6 +45,7 @@ __all__ = [
     "SetAside",
     "State",
     "System",
+    "Tenancy",
     "Watch",
     "Webhook",
     "Window",

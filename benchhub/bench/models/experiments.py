@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Exp, Ln, Now
 from benchhub.catalog.models import PgBuild, Workload
 from runners import tools
 
+from .data_sets import NeedsDataSet
 from .delivery import Delivery
 from .design import Designed, SetAside
 from .growth import Grown, Growth
@@ -72,7 +73,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(Designed, Grown):
+class Experiment(NeedsDataSet, Designed, Grown):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):

@@ -30,12 +30,6 @@ PREPARATION = Run.objects.filter(experiment=OuterRef("pk")).exclude(kind=Run.Kin
 Findings = dict[str, Any]
 
 
-def reserve() -> list[int]:
-    """Plan what has become due, then reserve what may run; returns the keys of the runs reserved."""
-    grow()
-    return queue.reserve()
-
-
 def grow() -> int:
     """Plan the next step of every experiment that waits for one and is not paused; returns how many runs it planned."""
     waiting = due().filter(paused_at=None).order_by("pk")

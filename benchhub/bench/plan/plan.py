@@ -342,6 +342,7 @@ def queue(experiment: Experiment, systems: list[System], to_load: Sequence[Syste
 
     `to_load`: as for expand().
     """
+    experiment.recipe_digest = recipe_digest(experiment.workload)
     experiment.save()
     ExperimentSystem.objects.bulk_create(
         ExperimentSystem(experiment=experiment, system=system, position=i) for i, system in enumerate(systems)

@@ -38,6 +38,7 @@ DEFAULTS = {
     "rest_s": 0,
     "thread_rule": "clients",
     "priority": 0,
+    "data_set_policy": Experiment.DataSetPolicy.WAIT,
     "failure_policy": Experiment.FailurePolicy.CONTINUE,
     "failure_limit": 3,
     "attempts_if_lost": 2,

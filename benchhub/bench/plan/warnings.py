@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Sum
+
 from benchhub.analysis.planning.warnings import Planned, beyond_disk_together
 from benchhub.analysis.planning.warnings import warnings as part_warnings
 from benchhub.analysis.protocol.digest import differing_fields, labels
 from benchhub.analysis.protocol.settings import seconds
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
-from benchhub.bench.models import Experiment, System
+from benchhub.analysis.words import duration
+from benchhub.bench.models import Experiment, System, Tenancy
 from benchhub.catalog.models import Host
 from runners import tools
 
@@ -29,6 +32,7 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
     for planned_part in planned(plan_request, to_load):
         yield from part_warnings(planned_part)
     yield from filter(None, _together(plan_request, to_load))
+    yield from _tenants(plan_request)
     yield from described_twice(plan_request.systems)
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
         if system.label != label:
@@ -133,6 +137,31 @@ def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) ->
                 sizes[instance] = max(sizes.get(instance, 0), data_set_bytes(part.workload))
     for (server, folder), sizes in sizes_by_disk.items():
         yield beyond_disk_together(sizes, free_bytes[server, folder], folder, server)
+
+
+def _tenants(plan_request: PlanRequest) -> Iterator[str]:
+    """Say what the data sets of experiments that have begun on the same instances cost this plan, or it them."""
+    part = plan_request.experiment
+    instances = [system.instance_id for system in plan_request.systems]
+    tenancies = Tenancy.objects.filter(instance__in=instances, experiment__paused_at=None)
+    others = tenancies.exclude(experiment__recipe_digest=plan.recipe_digest(part.workload))
+    for other in Experiment.objects.filter(tenancies__in=others).select_related("workload").distinct().order_by("pk"):
+        yield _between(part, other) if part.data_set_policy == part.DataSetPolicy.BETWEEN else _behind(other)
+
+
+def _behind(other: Experiment) -> str:
+    left_s = other.runs.unfinished().aggregate(left_s=Sum("expected_s"))["left_s"] or 0
+    return f"{other} has begun on the same server, with other data: this waits for it, {duration(left_s)} or more."
+
+
+def _between(part: Experiment, other: Experiment) -> str:
+    if part.priority <= other.priority:
+        return f"{_behind(other)} To come between, it needs a priority above {other.priority}."
+    own_s, others_s = (plan.load_guess_s(experiment.workload) for experiment in (part, other))
+    return (
+        f"It comes between the runs of {other}, which then wait: its own data set is loaded first (about "
+        f"{duration(own_s)}), and that of {other} anew afterwards (about {duration(others_s)})."
+    )
 
 
 def disk_of(system: System) -> Mapping[str, Any]:

@@ -7,12 +7,18 @@ from django import forms
 from benchhub.bench.models import Experiment
 from benchhub.catalog.shared.forms import CatalogForm
 
-POLICY = ("priority", "failure_policy", "failure_limit", "attempts_if_lost")
+POLICY = ("priority", "data_set_policy", "failure_policy", "failure_limit", "attempts_if_lost")
 
 
 class PolicyFields(forms.Form):
     priority = forms.IntegerField(
         min_value=-100, max_value=100, help_text="Higher goes first. Of the same priority, the older goes first."
+    )
+    data_set_policy = forms.ChoiceField(
+        choices=Experiment.DataSetPolicy.choices,
+        required=False,
+        label="Where another has begun on other data",
+        help_text="To come between, its own data are loaded first, and those of the other anew afterwards.",
     )
     failure_policy = forms.ChoiceField(
         choices=Experiment.FailurePolicy.choices,
@@ -28,6 +34,9 @@ class PolicyFields(forms.Form):
         label="Attempts of a lost run",
         help_text="A run is lost when its host restarted or its job was killed. 1: again by hand only. All are kept.",
     )
+
+    def clean_data_set_policy(self) -> str:
+        return self.cleaned_data["data_set_policy"] or Experiment.DataSetPolicy.WAIT
 
 
 class PolicyForm(PolicyFields, CatalogForm):

@@ -9,13 +9,26 @@ from functools import cache
 from typing import Any, TypeVar
 
 from django.db import connection
-from django.db.models import BooleanField, CharField, DurationField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.models import (
+    BooleanField,
+    CharField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 
 from benchhub.analysis.words import listing
-from benchhub.bench.models import QUEUE_ORDER, Hold, Reservation, Run, Window
+from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Reservation, Run, Tenancy, Window
 from benchhub.bench.models.states import ACTIVE, State
-from benchhub.catalog.models import Host
+from benchhub.catalog.models import DataSet, Host
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -84,7 +97,9 @@ def _is_outside() -> Q:
 
 def _waits_for_preparation() -> Q:
     """Tell whether the run waits for loads and warm-ups before it or, as a load, for runs on the data it replaces."""
-    siblings = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).unfinished()
+    # Of one instance, not of one system: two drivers of one server share its data set.
+    same_instance = Q(system__instance=OuterRef("system__instance"))
+    siblings = Run.objects.filter(same_instance, experiment=OuterRef("experiment")).unfinished()
     earlier, measuring = siblings.filter(position__lt=OuterRef("position")), Q(kind=Run.Kind.MEASURE)
     # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
     is_unprepared = Q(Exists(siblings.exclude(measuring))) & Q(Exists(earlier.exclude(measuring)))
@@ -105,6 +120,49 @@ def _waits_for_part() -> Q:
         output_field=BooleanField(),
     )
     return Q(experiment__design__isnull=False) & Q(is_later)
+
+
+def _other_tenancies() -> QuerySet[Tenancy]:
+    """Return the tenancies, on instances of the run's experiment, of others that it may not come between."""
+    policy = ExpressionWrapper(OuterRef("experiment__data_set_policy"), output_field=CharField())
+    may_not_pass = Q(experiment__priority__gte=OuterRef("experiment__priority"))
+    waits = Q(policy=Experiment.DataSetPolicy.WAIT)
+    on_its_instances = Q(instance__system__experimentsystem__experiment=OuterRef("experiment"))
+    others = Tenancy.objects.filter(on_its_instances, experiment__paused_at=None)
+    others = others.exclude(experiment=OuterRef("experiment"))
+    return others.annotate(policy=policy).filter(may_not_pass | waits)
+
+
+def is_occupied() -> Q:
+    """Tell whether another experiment has begun where the run's would load, or would need other data.
+
+    All of its instances count, and it takes them together: so no two experiments can wait for each other.
+    """
+    others, each = _other_tenancies(), Experiment.Loading.EACH
+    is_same = Q(experiment__recipe_digest=OuterRef("experiment__recipe_digest"))
+    disturbed = others.filter(~is_same | Q(experiment__loading=each))
+    loads = Run.objects.queued().filter(kind=Run.Kind.LOAD, experiment=OuterRef("experiment"))
+    is_loading = Q(experiment__loading=each) | Q(Exists(loads))
+    has_begun = Q(Exists(Tenancy.objects.filter(experiment=OuterRef("experiment"))))
+    return ~has_begun & (Q(Exists(disturbed)) | is_loading & Q(Exists(others)))
+
+
+def _lacks_its_data() -> Q:
+    """Tell whether the run's instance has, as far as BenchHub knows, other data than the run needs."""
+    current = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
+    others = current.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
+    is_planned = ~Q(kind=Run.Kind.LOAD) & ~Q(experiment__recipe_digest="")
+    return is_planned & Q(Exists(others))
+
+
+def _first_tenant() -> Subquery:
+    names = _other_tenancies().order_by("begun_at", "pk").values("experiment__name")
+    return Subquery(names[:1])
+
+
+def _occupied_sentence(run: Run) -> str:
+    tenant = getattr(run, "tenant", None) or "Another experiment"
+    return f"{tenant} has begun on its server, whose data set stays until that experiment ends or is paused."
 
 
 def hosts(run: Run) -> list[Host]:
@@ -139,6 +197,8 @@ GATES = (
         _untrusted_hosts,
     ),
     Gate("without_data", _waits_for_preparation(), lambda _: "Its data set is not loaded (and warmed up) yet."),
+    Gate("occupied", is_occupied(), _occupied_sentence),
+    Gate("foreign", _lacks_its_data(), lambda _: "Its server has another data set: its own is loaded first."),
     Gate("part", _waits_for_part(), lambda _: "An earlier part of its design uses the same server and comes first."),
     Gate(
         "canary",
@@ -158,7 +218,8 @@ GATES = (
 def with_gates(runs: Runs) -> Runs:
     """Add to each run a boolean column for each gate, `gate_...`: true where it is shut."""
     truths = {gate: Func(gate.is_shut, template="(%(expressions)s)", output_field=BooleanField()) for gate in GATES}
-    return runs.annotate(**{f"gate_{gate.name}": Coalesce(truth, Value(False)) for gate, truth in truths.items()})
+    booleans = {f"gate_{gate.name}": Coalesce(truth, Value(False)) for gate, truth in truths.items()}
+    return runs.annotate(**booleans, tenant=_first_tenant())
 
 
 def ready(runs: Runs) -> Runs:
@@ -170,6 +231,12 @@ def ready(runs: Runs) -> Runs:
 def keys_of_next() -> list[int]:
     """Return the key of each driver's first run, by the order of the queue, that nothing keeps from starting now."""
     statement, values = _statement_of_next()
+    return [key for (key,) in _rows(statement, values)]
+
+
+def keys_without_data() -> list[int]:
+    """Return the key of the next run of each system of an experiment that waits for nothing but a load of its data."""
+    statement, values = _statement_without_data()
     return [key for (key,) in _rows(statement, values)]
 
 
@@ -186,6 +253,14 @@ def is_open(run: Run) -> bool:
 @cache
 def _statement_of_next() -> tuple[str, tuple[Any, ...]]:
     first = ready(Run.objects.all()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+    return first.values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_without_data() -> tuple[str, tuple[Any, ...]]:
+    truths = {f"gate_{gate.name}": gate.name == "foreign" for gate in GATES if gate.name != "busy"}
+    runs = with_gates(Run.objects.queued().exclude(kind=Run.Kind.LOAD)).filter(**truths)
+    first = runs.order_by("experiment", "system", "position").distinct("experiment", "system")
     return first.values("pk").query.sql_with_params()
 
 

@@ -82,6 +82,8 @@ class QueuePage:
             .order_by("started_at", "pk")
         )
         queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
+        # What waits for another experiment's end comes after that, whatever its priority.
+        queued.sort(key=lambda run: run.gate_occupied)
         waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
         experiments = list(Experiment.objects.waiting().select_related("workload"))
         return cls(experiments, _lanes(active, waiting), len(queued) == LOOKED_AT, page)

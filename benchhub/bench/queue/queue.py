@@ -22,7 +22,7 @@ from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
 
-from . import canary, gates
+from . import canary, gates, tenancies
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +87,7 @@ def reserve() -> list[int]:
     """Reserve the next run of every driver that may start one now; returns their keys."""
     stop_failing()
     judge_canaries()
+    tenancies.end()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
     return [run.pk for run in _next_of_each_driver() if _reserve(run)]
 
@@ -112,6 +113,8 @@ def _reserve(run: Run) -> bool:
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
             if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
                 _refuse_where_shut(run)
+            if not tenancies.take(locked):
+                raise ShutError
             move(locked, State.RESERVED)
             Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
     except (IntegrityError, Run.DoesNotExist, ShutError):
@@ -245,6 +248,15 @@ def give_back(run: Run, claim: Claim, reason: str) -> None:
     """Put a run of which nothing has begun back into the queue, inside the caller's transaction."""
     move(run, State.QUEUED, reason, claim.fence)
     Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.CANCELLED, reason=reason)
+    _let_go(run)
+    Hold.objects.filter(run=run).delete()
+
+
+def go_back(run: Run, claim: Claim, reason: str) -> None:
+    """Put a run that met another data set back into the queue, inside the caller's transaction; its attempt failed."""
+    move(run, State.QUEUED, reason, claim.fence)
+    Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.FAILED, reason=reason)
+    Run.objects.filter(pk=run.pk).update(started_at=None)
     _let_go(run)
     Hold.objects.filter(run=run).delete()
 

@@ -257,9 +257,14 @@ def _age_data_set(run: Run, outputs: Outputs) -> None:
         )
 
 
+def lacks_data_set(outputs: Outputs) -> bool:
+    """Tell whether a check before the load showed another data set, or none."""
+    return outputs.returncode == VERIFY_FAILED and tells_of_no_data_set(text_of(outputs.stderr))
+
+
 def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
     """Forget the data set where a check did not find it, so that the next plan loads it; return what to do."""
-    if outputs.returncode != VERIFY_FAILED or not tells_of_no_data_set(text_of(outputs.stderr)):
+    if not lacks_data_set(outputs):
         return []
     recipe_digest = plan.recipe_digest(run.experiment.workload)
     current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=recipe_digest, replaced_at=None)

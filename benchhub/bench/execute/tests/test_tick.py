@@ -9,7 +9,7 @@ import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench.execute import visits
-from benchhub.bench.models import Attempt, Evidence, Hold, Result, Run, Watch
+from benchhub.bench.models import Attempt, Evidence, Experiment, Hold, Result, Run, Tenancy, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.bench.queue import queue
@@ -100,20 +100,40 @@ def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, c
     assert worker.finish(again)[0].state == State.SUCCEEDED
 
 
-def test_a_data_set_that_others_have_damaged_fails_the_run_and_is_loaded_by_the_next_plan(
+def test_a_run_that_finds_its_data_set_damaged_goes_back_behind_a_load_and_never_fails(
     worker, system, experiment, cluster16
 ):
     server = system(cluster16)
     worker.finish(experiment(server))
     with psycopg.connect(cluster16.url, autocommit=True) as connection:
         connection.execute("DROP TABLE pgbench_branches")
-    [run] = worker.finish(experiment(server))
-    assert run.state == State.FAILED
-    assert "There is no pgbench data set" in run.reason
-    assert run.reason.endswith("add repeats to its experiment: the data set is then loaded first.")
-    assert not DataSet.objects.filter(replaced_at=None).exists()
-    runs = worker.finish(experiment(server))
-    assert [(run.kind, run.state) for run in runs] == [("load", State.SUCCEEDED), ("measure", State.SUCCEEDED)]
+    runs = worker.finish(experiment(server, client_levels=[1, 2]))
+    assert [(run.kind, run.clients, run.state) for run in runs] == [
+        ("load", 0, State.SUCCEEDED), ("measure", 1, State.SUCCEEDED), ("measure", 2, State.SUCCEEDED),
+    ]  # fmt: skip
+    first, second = runs[1].attempts.order_by("number")
+    assert (first.outcome, second.outcome) == (State.FAILED, State.SUCCEEDED)
+    assert "waits for a load of its own" in first.reason
+    assert "There is no pgbench data set" in Evidence.objects.get(attempt=first, name="err.log").text
+    assert runs[2].attempts.count() == 1
+
+
+def test_an_experiment_of_another_scale_in_between_costs_loads_and_no_run(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    begun = experiment(server, client_levels=[1, 2, 3])
+    worker.tick()
+    worker.until(lambda: begun.runs.filter(kind="measure", state=State.SUCCEEDED).count() >= 1)
+    larger = Workload.objects.create(
+        name="larger", tool="pgbench", parameters={**begun.workload.parameters, "scale": 2}
+    )
+    policy = Experiment.DataSetPolicy.BETWEEN
+    urgent = experiment(server, workload=larger, priority=9, data_set_policy=policy)
+    worker.finish(urgent)
+    runs = worker.finish(begun)
+    assert {run.state for run in [*urgent.runs.all(), *runs]} == {State.SUCCEEDED}
+    assert begun.runs.filter(kind="load").count() == 2
+    assert begun.runs.order_by("ended_at").last().ended_at > urgent.runs.order_by("ended_at").last().ended_at
+    assert not Tenancy.objects.exclude(experiment__in=[begun, urgent]).exists()
 
 
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):

@@ -3,8 +3,10 @@
 import pytest
 from pytest_django.asserts import assertContains
 
-from benchhub.bench.models import Experiment
+from benchhub.bench.models import Experiment, Tenancy
+from benchhub.bench.plan import plan
 from benchhub.bench.plan.testing import NEW, form_of, look
+from benchhub.bench.queue import queue
 from benchhub.catalog.models import Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -76,3 +78,36 @@ def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_bef
     box.save()
     planner.post(NEW, form)
     assert Experiment.objects.get().workload == recipe
+
+
+def begun(server, workload, **fields):
+    """Make an experiment of 600 s of which a run was started on the server."""
+    host = server.host
+    system = plan.system_under_test(server, driver=host, hardware=host.hardware, path="socket", label="x")
+    build, values = system.build, {"client_levels": [1, 2], "duration_s": 300, **fields}
+    experiment = Experiment(name="Nightly", workload=workload, client_build=build, client_bin_directory="/b", **values)
+    plan.queue(experiment, [system], to_load=[])
+    Tenancy.objects.create(instance=server, experiment=experiment)
+    return experiment
+
+
+def test_a_plan_says_that_it_waits_for_what_has_begun_on_other_data_and_for_how_long(servers, recipe):
+    other = Workload.objects.create(name="large", tool="pgbench", parameters=TPCB)
+    nightly = begun(servers[0], other)
+    [sentence] = [text for text in look(form_of(recipe, servers[0])).warnings if "Nightly" in text]
+    assert sentence == "Nightly has begun on the same server, with other data: this waits for it, 10 min or more."
+    queue.pause(nightly, "Paused by ada.")
+    assert "Nightly" not in " ".join(look(form_of(recipe, servers[0])).warnings)
+    queue.resume(nightly)
+    assert "Nightly" not in " ".join(look(form_of(other, servers[0])).warnings)
+
+
+def test_a_plan_that_comes_between_says_what_both_loads_cost_or_that_it_cannot(servers, recipe):
+    begun(servers[0], Workload.objects.create(name="large", tool="pgbench", parameters=TPCB), priority=3)
+    between = {"data_set_policy": "between"}
+    low, high = (
+        " ".join(look(form_of(recipe, servers[0], priority=priority, **between)).warnings) for priority in ("3", "4")
+    )
+    assert "To come between, it needs a priority above 3." in low
+    assert "this waits for it" not in high
+    assert "its own data set is loaded first (about 10 s), and that of Nightly anew afterwards (about " in high
