@@ -8,9 +8,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchhub.bench import testing
-from benchhub.bench.models import Design, Experiment, Notice, Run, System, Webhook, Window
+from benchhub.bench.models import Design, Experiment, Notice, Recurrence, Run, System, Webhook, Window
 from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import (
@@ -85,6 +86,8 @@ def _times(host: Host, experiment: Experiment) -> None:
     for owner in ({"host": host}, {"experiment": experiment}):
         Window.objects.create(weekdays=[0, 5], starts_at="20:00", ends_at="06:00", zone="Europe/Berlin", **owner)
     timetable.expand()
+    rule = {"weekdays": [0, 1], "starts_at": "22:00", "zone": "Europe/Berlin", "next_at": timezone.now()}
+    Recurrence.objects.create(plan=experiment, skips=[{"at": "2026-01-01T21:00:00+00:00", "experiment": 1}], **rule)
 
 
 def _idle(system: System) -> dict[str, Any]:

@@ -34,6 +34,8 @@ PAGES = {
     "experiment-policy": "experiment",
     "experiment-tags": "experiment",
     "experiment-times": "experiment",
+    "recurrence": "experiment",
+    "recurrence-edit": "experiment",
     "experiment-times-once": "experiment",
     "experiment-times-weekly": "experiment",
     "host-times": "host",

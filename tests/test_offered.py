@@ -34,7 +34,7 @@ ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST
 # They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design,
 # a queue of several experiments.
 SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
-SOMEWHERE_ELSE |= {"time-remove", "experiment-move"}
+SOMEWHERE_ELSE |= {"time-remove", "experiment-move", "recurrence-resume"}
 CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price", "licence-model", "workload")}
 
 

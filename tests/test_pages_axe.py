@@ -25,6 +25,7 @@ SCHEMES, WIDTHS = ("light", "dark"), (1440, 360)
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
+NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"token-revoke", "standstill"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}

@@ -9,7 +9,8 @@ from . import rights
 from .rights import Role
 
 VIEWERS = frozenset({
-    "home", "experiments", "experiment", "experiment-curve", "experiment-times", "run", "run-log", "evidence", "queue",
+    "home", "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
+    "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
     "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
@@ -23,7 +24,8 @@ RUNNERS = frozenset({
     "experiment-repeats", "run-cancel", "run-rerun", "run-set-aside", "run-put-back", "time-remove", "window-remove",
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
     "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
-    "comparability-withdraw", "results-import",
+    "comparability-withdraw", "results-import", "recurrence-edit", "recurrence-pause", "recurrence-resume",
+    "recurrence-end",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({"host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly"})

@@ -3,7 +3,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import APIRootView, DefaultRouter
 
 from . import accounts
-from .bench import deliveries, designs, experiments, queue, runs, systems, times, webhooks
+from .bench import deliveries, designs, experiments, queue, recurrences, runs, systems, times, webhooks
 from .catalog import configurations, hardware, hosts, instances, licences, prices, sheets, workloads
 from .core import problems
 from .core.authentication import HasScope
@@ -53,6 +53,7 @@ router.register("presets", designs.Presets, "preset")
 router.register("designs", designs.Designs, "design")
 router.register("reservations", times.Reservations, "reservation")
 router.register("windows", times.Windows, "window")
+router.register("recurrences", recurrences.Recurrences, "recurrence")
 router.register("webhooks", webhooks.Webhooks, "webhook")
 router.register("notices", webhooks.Notices, "notice")
 router.register("deliveries", deliveries.Deliveries, "delivery")

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from .additions import views as additions
 from .operations import views as operations
 from .plan import views as plan
 from .queue import views as queue
@@ -19,6 +20,11 @@ urlpatterns = [
     path("designs/<int:pk>/cancel", plan.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", plan.again, name="again"),
     path("experiments/<int:pk>/cancel", plan.experiment_cancel, name="experiment-cancel"),
+    path("experiments/<int:pk>/recurrence", additions.recurrence, name="recurrence"),
+    path("experiments/<int:pk>/recurrence/edit", additions.recurrence_edit, name="recurrence-edit"),
+    path("experiments/<int:pk>/recurrence/pause", additions.recurrence_pause, name="recurrence-pause"),
+    path("experiments/<int:pk>/recurrence/resume", additions.recurrence_resume, name="recurrence-resume"),
+    path("experiments/<int:pk>/recurrence/end", additions.recurrence_end, name="recurrence-end"),
     path("results/import", results.results_import, name="results-import"),
     path("queue/", queue.queue_shown, name="queue"),
     path("experiments/<int:pk>/pause", queue.experiment_pause, name="experiment-pause"),

@@ -52,6 +52,10 @@ REQUESTS: Mapping[str, Any] = {
         "host": 3, "start": "2026-12-24T18:00", "end": "2026-12-27T08:00", "zone": "Europe/Berlin",
         "reason": "Maintenance",
     },
+    "RecurrenceRequest": {
+        "experiment": 12, "weekdays": [0, 1, 2, 3, 4], "starts_at": "22:00", "zone": "Europe/Berlin",
+        "until": "2027-01-31",
+    },
     "WindowRequest": {"experiment": 12, "weekdays": [5, 6], "starts_at": "22:00", "ends_at": "06:00"},
     "DeclarationRequest": {
         "curves": ["12-7", "15-8"], "reason": "The connection path is not what limits either of them.",

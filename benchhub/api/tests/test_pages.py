@@ -79,6 +79,11 @@ experiment-curve: GET experiments/{id}/curves/
 experiment-times: GET reservations/, GET windows/
 experiment-times-once: POST reservations/
 experiment-times-weekly: POST windows/
+recurrence: GET recurrences/
+recurrence-edit: POST recurrences/
+recurrence-pause: POST recurrences/{id}/pause/
+recurrence-resume: POST recurrences/{id}/resume/
+recurrence-end: POST recurrences/{id}/end/
 experiment-tags: PUT experiments/{id}/tags/
 experiment-policy: PATCH experiments/{id}/
 experiment-repeats: POST experiments/{id}/repeats/

@@ -18,6 +18,7 @@ configurations/{id}/ workloads/ workloads/{id}/ licence-models/ licence-models/{
 prices/ prices/{id}/ exchange-rates/ exchange-rates/{id}/ systems/ systems/{id}/ experiments/ experiments/{id}/
 experiments/{id}/curves/ runs/ runs/{id}/ runs/{id}/series/ runs/{id}/found/ runs/{id}/events/ runs/{id}/evidence/
 runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ comparisons/
+recurrences/ recurrences/{id}/
 deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/ snapshots/{id}/
 snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
@@ -32,6 +33,7 @@ hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
 links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
 declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
+recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/
@@ -55,12 +57,13 @@ ON_A_HOST = """
 POST experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/ experiments/{id}/pause/
 experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/ hosts/{id}/probe/
 hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/ runs/{id}/set-aside/ runs/{id}/put-back/
-experiments/{id}/repeats/
+experiments/{id}/repeats/ recurrences/
 PATCH experiments/{id}/
 """
 BODIES = {
     "experiments/{id}/move/": {"direction": "up"},
     "reservations/": {"host": 1, "start": "2030-01-01T00:00", "end": "2030-01-02T00:00"},
+    "recurrences/": {"experiment": 1, "weekdays": [0], "starts_at": "01:00"},
     "windows/": {"host": 1, "weekdays": [0], "starts_at": "01:00", "ends_at": "02:00"},
 }
 pytestmark = pytest.mark.django_db
@@ -138,7 +141,8 @@ def test_a_runner_of_another_host_is_refused_each_act_on_this_one(host, waiting)
     runner = program(make_user("rosa", Role.RUNNER, other), *tokens.SCOPES)
     keys = {"hosts": host.pk, "runs": waiting.runs.get().pk}
     for method, path in listed(ON_A_HOST):
-        body = BODIES.get(path, {}) | ({"host": host.pk} if "host" in BODIES.get(path, {}) else {})
+        own = {"host": host.pk, "experiment": waiting.pk}
+        body = {name: own.get(name, value) for name, value in BODIES.get(path, {}).items()}
         answer = runner.send(method, filled(path, keys.get(path.split("/")[0], waiting.pk)), body)
         assert answer.status_code == 403, (method, path, answer.content)
         assert "permit" in answer.json()["detail"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from django.conf import settings
 
 from benchhub import celery
+from benchhub.bench.additions import recurring
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.queue import AWAY
 from benchhub.bench.webhooks import notices
@@ -33,6 +34,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(workers.note)
     if not run_ids:
         _step(timetable.expand)
+        _step(recurring.queue_due)
         _step(visits.visit_hosts)
     _step(execute_tick.tick, celery.wake, run_ids)
     if is_scheduled:

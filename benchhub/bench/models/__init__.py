@@ -9,6 +9,7 @@ from .experiments import QUEUE_ORDER, Experiment, ExperimentSystem, Run, RunQuer
 from .growth import Grown, Growth
 from .outcome import Evidence, Found, LatencyHistogram, Result, Series
 from .queue import WEEKDAYS, Hold, LiveLog, Reservation, Watch, Window
+from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, State
 from .systems import Protocol, System
 from .webhooks import Notice, Webhook
@@ -36,7 +37,9 @@ __all__ = [
     "LiveLog",
     "NeedsDataSet",
     "Notice",
+    "Occasion",
     "Protocol",
+    "Recurrence",
     "Reservation",
     "Result",
     "Run",

@@ -20,6 +20,7 @@ from .data_sets import NeedsDataSet
 from .delivery import Delivery
 from .design import Designed, SetAside
 from .growth import Grown, Growth
+from .recurrence import Occasion
 from .states import ACTIVE, FINAL, State
 from .systems import Protocol, System
 
@@ -73,7 +74,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         )
 
 
-class Experiment(NeedsDataSet, Designed, Grown):
+class Experiment(NeedsDataSet, Designed, Grown, Occasion):
     """Systems x load levels x repeats of one workload under one protocol."""
 
     class FailurePolicy(models.TextChoices):

@@ -25,6 +25,10 @@ from runners.tools import sampling
 
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
+NOT_COPIED = (
+    *("id", "created_at", "created_by_id", "design_id", "occasion_of_id"),
+    *("place", "paused_at", "pause_reason", "resumed_at"),
+)
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
@@ -377,7 +381,7 @@ def again(
     """
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
-    for name in ("id", "created_at", "created_by_id", "design_id", "place", "paused_at", "pause_reason", "resumed_at"):
+    for name in NOT_COPIED:
         del fields[name]
     copy = Experiment(**fields, created_by=user, design=design)
     copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE

@@ -27,8 +27,11 @@ def zones() -> list[tuple[str, str]]:
     return [(name, name) for name in sorted(available_timezones())]
 
 
-def zone_field() -> forms.ChoiceField:
+def zone_field(form: forms.BaseForm) -> forms.ChoiceField:
+    """Return a choice of a time zone for the form: the reader's, by a script, where nobody has chosen yet."""
+    is_open = not form.is_bound and "zone" not in form.initial
     return forms.ChoiceField(
+        widget=forms.Select(attrs={"data-suggest-zone": True} if is_open else {}),
         choices=zones(),
         initial="UTC",
         label="Time zone",
@@ -59,7 +62,7 @@ class OnceForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.owner = owner
-        self.fields |= {"zone": zone_field(), "reason": reason_field()}
+        self.fields |= {"zone": zone_field(self), "reason": reason_field()}
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
@@ -113,7 +116,7 @@ class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
     def __init__(self, *args: Any, owner: Host | Experiment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields |= {"zone": zone_field(), "reason": reason_field()}
+        self.fields |= {"zone": zone_field(self), "reason": reason_field()}
         setattr(self.instance, "host" if isinstance(owner, Host) else "experiment", owner)
 
     def saved(self) -> Window:

@@ -12,6 +12,15 @@
     }
   }
 
+  // A choice of a time zone that nobody has made begins with the reader's.
+  function suggestZone() {
+    const zone = format.resolvedOptions().timeZone;
+    for (const select of document.querySelectorAll("select[data-suggest-zone]")) {
+      if ([...select.options].some((option) => option.value === zone)) select.value = zone;
+    }
+  }
+
   document.addEventListener("htmx:afterSwap", localise);
   localise();
+  suggestZone();
 })();

@@ -264,7 +264,7 @@ def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system,
     _, wrapper, _, command, _ = (folder / "pid").read_text().split()
     os.kill(int(wrapper), signal.SIGKILL)
     os.killpg(int(command), signal.SIGKILL)
-    worker.tick(run.pk)
+    worker.until(lambda: worker.tick(run.pk) and Run.objects.get(pk=run.pk).state != State.RUNNING)
     run.refresh_from_db()
     assert run.state == State.LOST, run.watch.contact_error
     assert not Result.objects.filter(run=run).exists()

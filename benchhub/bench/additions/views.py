@@ -1,0 +1,68 @@
+"""Pages and buttons of plans that recur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from benchhub.bench.models import Experiment, Recurrence
+from benchhub.bench.queue import permits
+from benchhub.ui.pages import Crumb, FormPage
+
+from . import recurring
+from .form import INTRO, RecurrenceForm
+from .page import RecurrencePage
+
+
+def recurrence(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what a rule has queued; an experiment without one leads to the form."""
+    experiment = get_object_or_404(Experiment.objects.with_host_keys(), pk=pk)
+    row = Recurrence.objects.filter(plan=experiment).select_related("created_by").first()
+    if row is None:
+        return redirect("recurrence-edit", pk)
+    return render(request, "bench/recurrence.html", {"page": RecurrencePage(experiment, row)})
+
+
+def recurrence_edit(request: HttpRequest, pk: int) -> HttpResponse:
+    experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
+    form = RecurrenceForm(request.POST or None, experiment=experiment, initial=_initial(experiment))
+    if request.method == "POST" and form.is_valid():
+        form.saved(request.user)
+        return redirect("recurrence", pk)
+    crumb = Crumb.to("experiment", experiment.name, pk)
+    return FormPage(form=form, title=f"Run {experiment.name} again by a rule", intro=INTRO, crumb=crumb).show(request)
+
+
+def _initial(experiment: Experiment) -> dict[str, Any]:
+    rule = Recurrence.objects.filter(plan=experiment).values("weekdays", "starts_at", "until", "zone").first()
+    return dict(rule or {})
+
+
+@require_POST
+def recurrence_pause(request: HttpRequest, pk: int) -> HttpResponse:
+    _permitted(request, pk).pause(f"Paused by {request.user}.")
+    return redirect("recurrence", pk)
+
+
+@require_POST
+def recurrence_resume(request: HttpRequest, pk: int) -> HttpResponse:
+    recurring.go_on(_permitted(request, pk))
+    return redirect("recurrence", pk)
+
+
+@require_POST
+def recurrence_end(request: HttpRequest, pk: int) -> HttpResponse:
+    _permitted(request, pk).end()
+    return redirect("recurrence", pk)
+
+
+def _permitted(request: HttpRequest, pk: int) -> Recurrence:
+    row = Recurrence.objects.filter(plan=pk).select_related("plan").first()
+    if row is None:
+        raise Http404
+    permits.require_experiment(request.user, row.plan)
+    return row
