@@ -31,6 +31,7 @@ from benchhub.reports.experiments import growth as experiments_growth
 from benchhub.reports.experiments import queries, tags
 
 from .curves import CurveGroup, group_of
+from .times import ZONE
 
 
 class Experiment(RowSerializer):
@@ -122,6 +123,7 @@ PLAN = serializer_of(
         child=drf.IntegerField(min_value=1, max_value=2**63 - 1), required=False, help_text="Each makes a part."
     ),
     client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the driver."),
+    window_zone=drf.CharField(required=False, help_text=ZONE),
     systems=SYSTEM(many=True, min_length=1, max_length=plan_form.MOST_SYSTEMS),
 )
 

@@ -80,12 +80,13 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
         rest_s=_sum(run_counts, [part.rest_s for part in parts]),
         steps_s=sum(run_counts) * extra_s,
         disks={str(system.instance): largest for system in systems},
-        deadline_s=max(_deadline_s(part, _longest_s(part)) for part in parts),
+        deadline_s=max(_deadline_s(part, longest_s(part)) for part in parts),
         load_deadline_s=max(_deadline_s(part, plan.load_guess_s(part.workload)) for part in parts),
     )
 
 
-def _longest_s(part: Experiment) -> int:
+def longest_s(part: Experiment) -> int:
+    """Return the seconds of its longest run, loads of data sets apart."""
     return max(part.duration_s + part.warmup_s + part.settle_s, part.warmup_run_s)
 
 

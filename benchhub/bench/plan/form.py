@@ -12,9 +12,10 @@ from django.db.models.functions import Now
 from django.http import QueryDict
 
 from benchhub.analysis.planning.levels import parse as parse_levels
-from benchhub.bench.models import Experiment, System
+from benchhub.bench.models import Experiment, System, Window
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_policy import POLICY, PolicyFields
+from benchhub.bench.queue.form_times import WindowFields, window_of
 from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
 
 from . import form_design, form_growth, plan
@@ -43,6 +44,7 @@ class PlanRequest:
     client: Mapping[str, Any]  # the client's build as the driver's last probe found it
     name: str = ""
     preset: str = ""
+    window: Window | None = None
 
     @property
     def experiment(self) -> Experiment:
@@ -173,7 +175,7 @@ SystemFormSet = forms.formset_factory(
 )
 
 
-class PlanForm(DesignFields, GrowthFields, PolicyFields):
+class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
     name = forms.CharField(max_length=160, help_text="What the experiment is to find out, in a few words.")
     remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     levels = forms.CharField(
@@ -262,6 +264,10 @@ class Draft:
     def has_growth(self) -> bool:
         return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
 
+    @property
+    def has_window(self) -> bool:
+        return self._has("window_days", "window_from", "window_until")
+
     def _has(self, *names: str) -> bool:
         """Tell whether any of these fields is wrong or has another value than its default, and must be unfolded."""
         defaults = {None, "", "0", "False", "[]", *map(str, form_design.DEFAULTS.values())} - {"1"}
@@ -308,7 +314,8 @@ class Draft:
         values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
         labels = tuple(form.cleaned_data["label"] for form in self.systems)
         parts = form_design.parts(self._experiment(values, client), values, len(systems))
-        return PlanRequest(tuple(parts), tuple(systems), labels, client, name=values["name"], preset=values["preset"])
+        beside = {"name": values["name"], "preset": values["preset"], "window": window_of(values)}
+        return PlanRequest(tuple(parts), tuple(systems), labels, client, **beside)
 
     def _system(self, values: Mapping[str, Any]) -> System:
         names = ("driver", "hardware", "path", "label")

@@ -14,7 +14,9 @@ from django.http import QueryDict
 
 from benchhub.analysis.planning.levels import spell
 from benchhub.bench.models import Design, Experiment, Run, System
+from benchhub.bench.queue import timetable
 from benchhub.bench.queue.form_policy import POLICY
+from benchhub.bench.queue.form_times import window_values
 from benchhub.bench.queue.progress import counted
 from benchhub.catalog.models import PgBuild
 
@@ -183,6 +185,8 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
         part.client_build, part.created_by, part.design = client, user, design
         part.workload = form_design.saved_workload(part.workload)
         plan.queue(part, systems, to_load)
+        if plan_request.window:
+            timetable.confine(part, plan_request.window)
     return plan_request.experiment
 
 
@@ -209,6 +213,7 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "kept_only": "\n".join(experiment.kept_only),
         "left_out": "\n".join(experiment.left_out),
         **form_growth.initial(experiment),
+        **window_values(experiment),
     }
     rows = experiment.experimentsystem_set.select_related("system")
     return values, [_system_values(row.system) for row in rows]
@@ -233,7 +238,8 @@ def _system_values(system: System) -> dict[str, Any]:
 def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the form's values, and those of its systems, as they were typed. Nothing is checked."""
     values: dict[str, Any] = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
-    values["more_workloads"] = data.getlist("more_workloads")
+    values |= {name: data.getlist(name) for name in ("more_workloads", "window_days")}
+    values["window_zone"] = data.get("window_zone", "UTC")
     names = (*SystemForm.base_fields, "instance", "hardware", "driver")
     total = data.get("systems-TOTAL_FORMS", "")
     count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1

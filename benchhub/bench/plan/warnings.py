@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
+from django.utils import timezone
 
+from benchhub.analysis.planning.timetable import Period, earliest, occurrences
 from benchhub.analysis.planning.warnings import Planned, beyond_disk_together
 from benchhub.analysis.planning.warnings import warnings as part_warnings
 from benchhub.analysis.protocol.digest import differing_fields, labels
@@ -14,11 +17,12 @@ from benchhub.analysis.protocol.settings import seconds
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
 from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment, System, Tenancy
+from benchhub.bench.queue import gates, timetable
 from benchhub.catalog.models import Host
 from runners import tools
 
 from . import plan
-from .costs import data_set_bytes
+from .costs import data_set_bytes, longest_s
 from .form import PlanRequest
 from .plan import protocol_form
 
@@ -33,6 +37,7 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
         yield from part_warnings(planned_part)
     yield from filter(None, _together(plan_request, to_load))
     yield from _tenants(plan_request)
+    yield from _times(plan_request)
     yield from described_twice(plan_request.systems)
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
         if system.label != label:
@@ -137,6 +142,22 @@ def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) ->
                 sizes[instance] = max(sizes.get(instance, 0), data_set_bytes(part.workload))
     for (server, folder), sizes in sizes_by_disk.items():
         yield beyond_disk_together(sizes, free_bytes[server, folder], folder, server)
+
+
+def _times(plan_request: PlanRequest) -> Iterator[str]:
+    """Warn where the longest run fits into no period that is left by its window and by what blocks its hosts."""
+    now, length_s = timezone.now(), max(longest_s(part) for part in plan_request.parts) + gates.MARGIN_S
+    hosts = {key for system in plan_request.systems for key in (system.driver_id, system.instance.host_id) if key}
+    window, until = plan_request.window, now + timetable.AHEAD
+    allowed = [Period(now, until)]
+    if window:
+        allowed = occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, until)
+    blocked = timetable.periods(Q(host__in=hosts), now)
+    if earliest(now, timedelta(seconds=length_s), allowed, blocked) is None:
+        yield (
+            f"Its longest run takes {duration(length_s)}, and no period of the next {timetable.AHEAD.days} days is as "
+            "long: it would wait for ever. Shorten the run, or give it more time."
+        )
 
 
 def _tenants(plan_request: PlanRequest) -> Iterator[str]:

@@ -27,9 +27,9 @@ def zones() -> list[tuple[str, str]]:
     return [(name, name) for name in sorted(available_timezones())]
 
 
-def zone_field(form: forms.BaseForm) -> forms.ChoiceField:
+def zone_field(form: forms.BaseForm, name: str = "zone") -> forms.ChoiceField:
     """Return a choice of a time zone for the form: the reader's, by a script, where nobody has chosen yet."""
-    is_open = not form.is_bound and "zone" not in form.initial
+    is_open = not form.is_bound and name not in form.initial
     return forms.ChoiceField(
         widget=forms.Select(attrs={"data-suggest-zone": True} if is_open else {}),
         choices=zones(),
@@ -91,6 +91,61 @@ class OnceForm(forms.Form):
         except IntegrityError:
             self.add_error(None, MEANWHILE)
             return None
+
+
+class WindowFields(forms.Form):
+    """The weekly window that a plan is confined to from the start; all empty: it may run at any time."""
+
+    window_days = forms.TypedMultipleChoiceField(
+        choices=list(enumerate(WEEKDAYS)),
+        coerce=int,
+        required=False,
+        initial=list,
+        label="Only on (optional)",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The days on which its window begins. None: it may run at any time.",
+    )
+    window_from = forms.TimeField(
+        required=False, label="From", widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
+    )
+    window_until = forms.TimeField(
+        required=False,
+        label="Until",
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        help_text="Not later than the first: of the next day.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["window_zone"] = zone_field(self, "window_zone")
+        self.fields["window_zone"].required = False
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        days, times = values.get("window_days"), [values.get("window_from"), values.get("window_until")]
+        if days and None in times and not {"window_from", "window_until"} & self.errors.keys():
+            self.add_error("window_from", "Write from when until when it may run on these days.")
+        elif any(times) and not days and "window_days" not in self.errors:
+            self.add_error("window_days", "Choose the days on which it may run then.")
+        return values
+
+
+def window_of(values: dict[str, Any]) -> Window | None:
+    """Return the window that the fields ask for, unsaved; None for none."""
+    if not values.get("window_days"):
+        return None
+    zone = values.get("window_zone") or "UTC"
+    times = {"starts_at": values["window_from"], "ends_at": values["window_until"]}
+    return Window(weekdays=values["window_days"], zone=zone, **times)
+
+
+def window_values(experiment: Experiment) -> dict[str, Any]:
+    """Return the fields' values for a plan like the experiment's, of its first window."""
+    window = experiment.windows.order_by("pk").first()
+    if window is None:
+        return {}
+    times = {"window_from": f"{window.starts_at:%H:%M}", "window_until": f"{window.ends_at:%H:%M}"}
+    return {"window_days": window.weekdays, "window_zone": window.zone, **times}
 
 
 class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs

@@ -99,6 +99,13 @@ def remove(entry: Window | Reservation) -> None:
     Window.objects.filter(_same_owner(entry)).update(expanded_until=None)
 
 
+def confine(experiment: Experiment, window: Window) -> None:
+    """Confine an experiment that was just planned to a copy of the window."""
+    fields = {name: getattr(window, name) for name in ("weekdays", "starts_at", "ends_at", "zone")}
+    Window.objects.create(experiment=experiment, **fields)
+    expand()
+
+
 def copy_windows(old: Experiment, new: Experiment) -> None:
     """Confine a copy of an experiment to the same windows. Periods given once are not copied: they pass."""
     Window.objects.bulk_create(

@@ -12,7 +12,7 @@ from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
-PREVIEW_QUERIES = 13  # session, user; workloads, hosts, instances, hardware; a system; data sets, whose they are, queue
+PREVIEW_QUERIES = 14  # session, user; workloads, hosts, instances, hardware; a system; data sets, whose they are, queue
 
 
 @pytest.fixture
@@ -180,7 +180,8 @@ def test_a_similar_plan_starts_from_the_experiment_and_is_the_same_when_queued(p
     first = Experiment.objects.get()
     draft = planner.get(NEW, {"like": first.pk}).context["page"].draft
     fields = (*draft.plan, *(field for form in draft.systems for field in form))
-    form = {field.html_name: "" if field.value() is None else str(field.value()) for field in fields}
+    values = {field.html_name: field.value() for field in fields}
+    form = {name: "" if value is None else str(value) for name, value in values.items() if value != []}
     management = {f"systems-{name}_FORMS": "2" for name in ("TOTAL", "INITIAL")}
     planner.post(NEW, {**form, **management, "queue": "1"})
     second = Experiment.objects.latest("pk")

@@ -1,6 +1,9 @@
 """Warnings about a plan by what its load generator says of itself, or by what several systems share; and refusals."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from benchhub.bench.models import Experiment, Tenancy
@@ -111,3 +114,43 @@ def test_a_plan_that_comes_between_says_what_both_loads_cost_or_that_it_cannot(s
     assert "To come between, it needs a priority above 3." in low
     assert "this waits for it" not in high
     assert "its own data set is loaded first (about 10 s), and that of Nightly anew afterwards (about " in high
+
+
+WINDOW = {"window_days": ["5", "6"], "window_from": "22:00", "window_until": "22:30", "window_zone": "Europe/Berlin"}
+
+
+def test_a_plan_that_fits_into_no_window_says_so_before_it_is_queued(servers, recipe):
+    """A run of 60 s takes 75 s with its warm-up of 10 s and what is done around it; one of 1,800 s 1,815 s."""
+    assert "no period" not in " ".join(look(form_of(recipe, servers[0], **WINDOW)).warnings)
+    [sentence] = [
+        text for text in look(form_of(recipe, servers[0], duration_s="1800", **WINDOW)).warnings if "no period" in text
+    ]
+    assert sentence.startswith("Its longest run takes 30 min 15 s, and no period of the next 60 days is as long")
+
+
+def test_a_host_that_is_always_blocked_is_said_too(box, servers, recipe):
+    period = (timezone.now(), timezone.now() + timedelta(days=90))
+    box.reservations.create(period=period)
+    assert "no period" in " ".join(look(form_of(recipe, servers[0])).warnings)
+
+
+def test_a_window_of_the_plan_confines_what_is_queued_from_the_start(planner, servers, recipe):
+    planner.post(NEW, {**form_of(recipe, servers[0], **WINDOW), "queue": ""})
+    experiment = Experiment.objects.get()
+    assert str(experiment.windows.get()) == "Saturday, Sunday 22:00 to 22:30, Europe/Berlin"
+    assert experiment.reservations.exists()
+    assertContains(planner.get(f"{NEW}?like={experiment.pk}"), 'value="22:30"')
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"window_from": ""}, "Write from when until when it may run on these days."),
+        ({"window_days": []}, "Choose the days on which it may run then."),
+        ({"window_zone": "Nowhere/Atlantis"}, "Nowhere/Atlantis is not one of the available choices"),
+    ],
+)
+def test_half_a_window_is_refused_beside_its_field(planner, servers, recipe, changes, sentence):
+    response = planner.post(NEW, {**form_of(recipe, servers[0], **{**WINDOW, **changes}), "queue": ""})
+    assertContains(response, sentence)
+    assert not Experiment.objects.exists()
