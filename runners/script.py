@@ -101,7 +101,10 @@ def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
     size = psql(spec, "SELECT pg_database_size(current_database())")
     command = f"{fingerprint} > {FINGERPRINT_FILE} &&\n{size} > {SIZE_FILE}"
     reason = "The loaded data set could not be summed up."
+    scripts = tool.scripts_command(spec).rstrip()
+    check = f"step verify\n(\n{scripts}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"
     return [
+        *([check] if scripts else []),
         _snapshot("before", BEFORE_FILE),
         _main("load", tool.load_command(spec)),
         _snapshot("after", AFTER_FILE),

@@ -175,6 +175,11 @@ class Tool(ABC):
         del spec
         return ""
 
+    def scripts_command(self, spec: RunSpec) -> str:
+        """Return the command that exits 3, with a sentence, where a person's own script cannot be read; "" for none."""
+        del spec
+        return ""
+
     def pilot_command(self, spec: RunSpec) -> str:
         """Return the command that chooses the share of transactions to log, where the spec has a pilot.
 

@@ -24,6 +24,7 @@ from django.db.models import (
     Value,
 )
 from django.db.models.functions import Cast, Coalesce, Concat, Now
+from django.db.models.lookups import Exact
 
 from benchhub.analysis.words import listing
 from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Reservation, Run, Tenancy, Window
@@ -152,7 +153,12 @@ def _lacks_its_data() -> Q:
     current = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
     others = current.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
     is_planned = ~Q(kind=Run.Kind.LOAD) & ~Q(experiment__recipe_digest="")
-    return is_planned & Q(Exists(others))
+    # After a load that did not end well another would not either: what waited for it fails with it.
+    same_instance = Q(experiment=OuterRef("experiment"), system__instance=OuterRef("system__instance"))
+    loads = Run.objects.filter(same_instance, kind=Run.Kind.LOAD, position__lt=OuterRef("position"))
+    newest = Subquery(loads.order_by("-position").values("state")[:1])
+    is_loadable = Q(Exact(Coalesce(newest, Value(State.SUCCEEDED)), Value(State.SUCCEEDED)))
+    return is_planned & Q(Exists(others)) & is_loadable
 
 
 def _first_tenant() -> Subquery:

@@ -63,6 +63,14 @@ SELECT 'scale ' || (SELECT count(*) FROM pgbench_branches)
 FROM pg_class WHERE oid = 'pgbench_branches'::regclass"""
 
 
+def scripts_command(spec: RunSpec) -> str:
+    """Return the command that exits 3 where a custom script cannot be read, with its line; empty without scripts."""
+    parameters = check(spec)
+    if not parameters.scripts:
+        return ""
+    return f"{_write_scripts(parameters)}{{\n{check_command(spec, parameters)}}} || exit {SCRIPT_REFUSED}\n"
+
+
 def load_command(spec: RunSpec) -> str:
     """Return the command that makes the data set and then vacuums and analyses it."""
     parameters = check(spec)

@@ -141,6 +141,9 @@ class Pgbench(Tool):
     def at_rate(self, parameters: Mapping[str, Any], rate_tps: int, latency_limit_ms: float) -> Mapping[str, Any]:
         return {**parameters, "rate_tps": rate_tps, "latency_limit_ms": latency_limit_ms}
 
+    def scripts_command(self, spec: RunSpec) -> str:
+        return command.scripts_command(spec)
+
     def load_command(self, spec: RunSpec) -> str:
         return command.load_command(spec)
 

@@ -50,13 +50,13 @@ def kinds(experiment):
     return list(experiment.runs.order_by("position").values_list("kind", "clients"))
 
 
-def execute(run):
+def execute(run, end=State.SUCCEEDED):
     """Take a reserved run to its end as a target would, and tell the data set that it met."""
     met = DataSet.objects.filter(instance=run.system.instance_id).first()
-    for state in (State.STARTING, State.RUNNING, State.COLLECTING, State.SUCCEEDED):
+    for state in (State.STARTING, State.RUNNING, State.COLLECTING, end):
         queue.move(run, state)
     queue.release(run)
-    if run.kind == Run.Kind.LOAD:
+    if run.kind == Run.Kind.LOAD and end == State.SUCCEEDED:
         load_data(run.system, run.experiment.workload.parameters["scale"])
     return met.recipe_digest if met else ""
 
@@ -97,6 +97,18 @@ def test_nothing_is_loaded_where_the_data_are_right_or_not_known(systems):
     assert kinds(again)[0] == ("measure", 1)
 
 
+def test_after_a_load_that_failed_no_other_is_planned_and_what_waits_fails_with_it(systems):
+    load_data(systems[0], 77)
+    experiment = planned(systems[:1])
+    [key] = due.reserve()
+    execute(Run.objects.get(pk=key), State.FAILED)
+    assert due.reserve() == []
+    assert [run.state for run in experiment.runs.order_by("position")] == [State.FAILED] * 3
+    assert queue.run_again(experiment.runs.filter(kind="measure")) == 2
+    due.reserve()
+    assert "Its data set was not loaded" in experiment.runs.filter(kind="measure").first().reason
+
+
 def test_a_run_goes_back_behind_a_load_twice_and_not_for_ever(systems):
     load_data(systems[0], 10)
     run = planned(systems[:1]).runs.first()
@@ -123,10 +135,11 @@ EXPERIMENTS = st.lists(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(plans=EXPERIMENTS)
-def test_whatever_is_queued_and_when_every_run_ends_well_on_its_own_data(systems, plans):
+@given(plans=EXPERIMENTS, bad_load=st.sampled_from([None, None, 0, 1, 2]))
+def test_whatever_is_queued_and_when_every_run_ends_well_on_its_own_data(systems, plans, bad_load):
+    """Where the load of that number fails, what waits for it fails with it, and all else goes on."""
     coming = sorted(plans, key=lambda row: row[-1])
-    foreign, steps = [], 0
+    foreign, steps, loads = [], 0, 0
     while coming or Run.objects.unfinished().exists():
         while coming and coming[0][-1] <= steps:
             scale, places, priority, policy, loading, _ = coming.pop(0)
@@ -134,13 +147,16 @@ def test_whatever_is_queued_and_when_every_run_ends_well_on_its_own_data(systems
             planned([systems[place] for place in places], scale, **fields)
         for key in due.reserve():
             run = Run.objects.select_related("system", "experiment__workload").get(pk=key)
-            recipe = execute(run)
+            is_bad = run.kind == Run.Kind.LOAD and loads == bad_load
+            loads += run.kind == Run.Kind.LOAD
+            recipe = execute(run, State.FAILED if is_bad else State.SUCCEEDED)
             if run.kind != Run.Kind.LOAD and recipe != run.experiment.recipe_digest:
                 foreign.append(run)
         steps += 1
         assert steps < MOST_STEPS, gates.with_gates(Run.objects.queued()).values()
     assert foreign == []
-    assert set(Run.objects.values_list("state", flat=True)) == {State.SUCCEEDED}
+    ends = set(Run.objects.values_list("state", flat=True))
+    assert ends == {State.SUCCEEDED} or (bad_load is not None and ends <= {State.SUCCEEDED, State.FAILED})
     due.reserve()
     assert not Tenancy.objects.exists()
     _forget_all()

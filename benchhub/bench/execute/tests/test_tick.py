@@ -136,6 +136,23 @@ def test_an_experiment_of_another_scale_in_between_costs_loads_and_no_run(worker
     assert not Tenancy.objects.exclude(experiment__in=[begun, urgent]).exists()
 
 
+def test_a_script_with_a_mistake_is_told_by_its_line_before_any_data_set_is_loaded(
+    worker, system, experiment, cluster16
+):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    scripts = [{"text": "SELECT 1;\n\\set far :scale * 2\nSELEC abalance FROM pgbench_accounts;"}]
+    parameters = {"script": "custom", "scripts": scripts, "scale": 2, "query_mode": "simple"}
+    workload = Workload.objects.create(name="own", tool="pgbench", parameters=parameters)
+    runs = worker.finish(experiment(server, workload=workload, client_levels=[1, 2]))
+    assert [(run.kind, run.state) for run in runs] == [(run.kind, State.FAILED) for run in runs]
+    assert 'The check of the scripts failed: Script 1, line 3: error: syntax error at or near "SELEC"' in runs[0].reason
+    assert [run.attempts.count() for run in runs] == [1, 0, 0]
+    with psycopg.connect(cluster16.url) as connection:
+        assert connection.execute("SELECT count(*) FROM pgbench_branches").fetchone() == (1,)
+    assert DataSet.objects.get(instance=server.instance, replaced_at=None).recipe["scale"] == 1
+
+
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):
     server = system(cluster16)
     configuration = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
