@@ -262,6 +262,9 @@ class FakeTool:
         del parameters
         return 1.0
 
+    def scripts_command(self, _spec: RunSpec) -> str:
+        return ""
+
     def load_command(self, spec: RunSpec) -> str:
         del spec
         return self.load

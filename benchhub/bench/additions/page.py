@@ -46,7 +46,7 @@ class RecurrencePage:
 
     @property
     def title(self) -> str:
-        return f"{self.experiment.name}, again and again"
+        return f"{self.experiment.name}, again by a rule"
 
     @property
     def crumb(self) -> Crumb:
