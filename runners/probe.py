@@ -147,12 +147,17 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     if cpu.get("hypervisor") or set(facts["virtualization"]) - CONTAINERS:
         facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
+    remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
+    return {**read_facts, "missing": _missing(facts, read_facts), **({"remarks": remarks} if remarks else {})}
+
+
+def _missing(facts: Facts, read_facts: Facts) -> list[str]:
+    """Return the names of what a probe should tell and this one did not."""
+    tools, cpu = facts["tools"], facts["cpu"]
     missing = [name for name in facts if name not in read_facts and name not in MAY_BE_ABSENT]
     missing += [name for name in REQUIRED_TOOLS if tools and name not in tools]
     missing += [name for name in ("memory_bytes", "swap_bytes") if name not in read_facts]
-    missing += [name for name in ("sockets", "cores") if cpu and name not in cpu]
-    remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
-    return {**read_facts, "missing": missing, **({"remarks": remarks} if remarks else {})}
+    return missing + [name for name in ("sockets", "cores") if cpu and name not in cpu]
 
 
 def _without_rotation(disk: Mapping[str, Any]) -> Facts:

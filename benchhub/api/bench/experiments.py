@@ -48,8 +48,8 @@ class Experiment(RowSerializer):
         model = models.Experiment
         fields = (
             "id", "url", "name", "remark", "tags", "is_demonstration", "is_brought_in", "workload", "systems", "design",
-            "client_build", "client_bin_directory", "client_levels", "thread_rule", "repeats", "duration_s",
-            "warmup_s", "rest_s", "vacuum", "checkpoint", "priority", "data_set_policy", "failure_policy",
+            "occasion_of", "client_build", "client_bin_directory", "client_levels", "thread_rule", "repeats",
+            "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "priority", "data_set_policy", "failure_policy",
             "failure_limit", "attempts_if_lost", "paused_at", "pause_reason", "created_by", "created_at", "run_count",
             "ended_count", "bad_count", "cancelled_count", "is_over",
         )  # fmt: skip
@@ -168,7 +168,7 @@ class Experiments(ReadView):
     filterset_fields: ClassVar[Any] = {
         "name": ["exact", "icontains"], "workload": ["exact"], "systems": ["exact"], "is_demonstration": ["exact"],
         "created_by__username": ["exact"], "created_at": ["gte", "lte"], "paused_at": ["isnull"],
-        "design": ["exact"], "tags__name": ["exact"],
+        "design": ["exact"], "occasion_of": ["exact"], "tags__name": ["exact"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "name", "created_at", "priority")
     search_fields = ("name", "remark")

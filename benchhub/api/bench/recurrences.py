@@ -25,14 +25,13 @@ from .times import ZONE
 class Recurrence(RowSerializer):
     state = serializers.CharField(read_only=True, help_text="active, paused or ended.")
     sentence = serializers.CharField(source="rule.sentence", read_only=True)
-    occasions = serializers.PrimaryKeyRelatedField(many=True, read_only=True, help_text="Experiments that it queued.")
     skips = serializers.JSONField(read_only=True, help_text="The latest times that were skipped: at, experiment.")
 
     class Meta:
         model = models.Recurrence
         fields = (
             "id", "url", "plan", "weekdays", "starts_at", "zone", "until", "state", "sentence", "next_at", "paused_at",
-            "pause_reason", "skips", "occasions", "created_at",
+            "pause_reason", "skips", "created_at",
         )  # fmt: skip
 
 
@@ -45,9 +44,12 @@ class RecurrenceRequest(Strict):
 
 
 class Recurrences(ReadView):
-    """An experiment has one rule at most: another for the same takes its place."""
+    """An experiment has one rule at most: another for the same takes its place.
 
-    queryset = models.Recurrence.objects.prefetch_related("occasions").order_by("pk")
+    What it has queued: `experiments/?occasion_of=` with its id.
+    """
+
+    queryset = models.Recurrence.objects.order_by("pk")
     serializer_class = Recurrence
     write_scope = "run"
     filterset_fields: ClassVar[Any] = {"plan": ["exact"]}

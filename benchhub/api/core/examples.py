@@ -121,6 +121,7 @@ RUN = {
 EXPERIMENT = {
     "id": 12, "url": f"{BASE}experiments/12/", "name": "18 against 16", "remark": "", "tags": ["nightly"],
     "is_demonstration": False, "is_brought_in": False, "workload": 1, "systems": [7, 8], "design": None,
+    "occasion_of": None,
     "client_build": 4, "client_bin_directory": "/usr/lib/postgresql/18/bin", "client_levels": [1, 8, 64],
     "thread_rule": "clients", "repeats": 3, "duration_s": 60, "warmup_s": 10, "rest_s": 0, "vacuum": True,
     "checkpoint": True, "priority": 0, "data_set_policy": "wait", "failure_policy": "continue", "failure_limit": 3,

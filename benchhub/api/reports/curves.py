@@ -61,6 +61,8 @@ class Curves(mixins.ListModelMixin, View):
         rows: Any = super().paginate_queryset(queryset)
         peaks = queries.peaks([(row.experiment_id, row.system_id) for row in rows])
         for row in rows:
-            peak = peaks.get((row.experiment_id, row.system_id), (None, None, None))
-            row.peak_clients, row.peak_throughput, row.unit = peak
+            peak = peaks.get((row.experiment_id, row.system_id))
+            row.peak_clients, row.peak_throughput, row.unit = (
+                (peak.clients, peak.throughput, peak.unit) if peak else (None, None, None)
+            )
         return rows

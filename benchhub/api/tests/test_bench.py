@@ -389,16 +389,3 @@ def test_a_list_of_curves_asks_no_more_of_the_database_the_more_curves_there_are
     with CaptureQueriesContext(connection) as all_queries:
         viewer.send("get", "curves/")
     assert len(first_queries) == len(all_queries)
-
-
-def test_a_plan_recurs_by_a_rule_that_is_paused_resumed_and_ended(runner, waiting):
-    sent = {"experiment": waiting.pk, "weekdays": [0, 6], "starts_at": "22:00", "zone": "Europe/Berlin"}
-    created = runner.send("post", "recurrences/", sent)
-    assert created.status_code == 201, created.content
-    assert created.json()["sentence"] == "Every Monday and Sunday at 22:00, Europe/Berlin"
-    address = f"recurrences/{created.json()['id']}/"
-    assert runner.send("get", address).json()["state"] == "active"
-    for name, state in (("pause", "paused"), ("resume", "active"), ("end", "ended")):
-        assert runner.send("post", f"{address}{name}/").json()["state"] == state
-    assert runner.send("post", "recurrences/", {**sent, "until": "2020-01-01"}).status_code == 422
-    assert runner.send("post", "recurrences/", {**sent, "zone": "Nowhere/Atlantis"}).status_code == 422

@@ -68,6 +68,11 @@ def _make_room(experiment: Experiment, position: int, count: int) -> None:
 
 
 def may_return(run: Run) -> bool:
-    """Tell whether a run that found another data set may wait for a load; not for ever, where loads do not help."""
+    """Tell whether a run that found another data set may wait for a load.
+
+    Not if it is to be cancelled, as its load would then run for nobody; nor for ever, where loads do not help.
+    """
+    if run.cancel_asked_at:
+        return False
     returns = run.events.filter(old_state=State.COLLECTING, new_state=State.QUEUED)
     return run.kind != Run.Kind.LOAD and returns.count() < MOST_RETURNS

@@ -9,16 +9,16 @@ import logging
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from benchhub.analysis.planning.recurring import next_time
-from benchhub.bench.models import Experiment, Growth, Recurrence, Run
+from benchhub.bench.models import Experiment, Recurrence
 from benchhub.bench.plan import plan, preview
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.queue import AWAY
 
 logger = logging.getLogger(__name__)
-MOST_SKIPS = 20
 
 
 def queue_due() -> int:
@@ -41,21 +41,20 @@ def _queue_or_pause(key: int) -> int:
 @transaction.atomic
 def _queue(key: int) -> int:
     """Queue the plan, skip this time or pause the rule, unless another worker has it; returns 1 if it was queued."""
-    rows = Recurrence.objects.due().select_for_update(skip_locked=True, of=("self",))
-    recurrence = rows.select_related("plan__workload", "created_by").filter(pk=key).first()
+    due = Recurrence.objects.due().select_for_update(skip_locked=True, of=("self",))
+    recurrence = due.select_related("plan__workload", "created_by").filter(pk=key).first()
     if recurrence is None:
         return 0
     if reason := _refusal(recurrence):
         recurrence.pause(reason)
         return 0
     earlier = _unfinished(recurrence)
-    if earlier is None:
+    if earlier:
+        recurrence.skip(earlier)
+    else:
         copy = plan.again(recurrence.plan, recurrence.created_by)
         Experiment.objects.filter(pk=copy.pk).update(occasion_of=recurrence)
-    else:
-        skip = {"at": recurrence.next_at.isoformat(), "experiment": earlier.pk} if recurrence.next_at else {}
-        recurrence.skips = [skip, *recurrence.skips][:MOST_SKIPS]
-    recurrence.next_at = next_time(recurrence.rule, recurrence.now)  # type: ignore[attr-defined]  # due() annotates it
+    recurrence.next_at = next_time(recurrence.rule, recurrence.now)
     recurrence.save(update_fields=["next_at", "skips"])
     return int(earlier is None)
 
@@ -74,18 +73,14 @@ def _refusal(recurrence: Recurrence) -> str:
 
 def _unfinished(recurrence: Recurrence) -> Experiment | None:
     """Return an experiment of the rule, or its plan itself, that has not ended."""
-    experiments = Experiment.objects.filter(pk=recurrence.plan_id) | recurrence.occasions.all()
-    unfinished = Run.objects.unfinished().filter(experiment__in=experiments).values("experiment")
-    growing = Growth.objects.filter(stopped=Growth.Stopped.NOT).values("experiment")
-    return (experiments.filter(pk__in=unfinished) | experiments.filter(pk__in=growing)).order_by("-pk").first()
+    experiments = Experiment.objects.filter(Q(pk=recurrence.plan_id) | Q(occasion_of=recurrence))
+    return experiments.left().order_by("-pk").first()
 
 
 def save_rule(experiment: Experiment, user: Any, **rule: Any) -> Recurrence:
     """Save the rule by which the experiment recurs from now on, in the user's name; one that was paused goes on."""
-    recurrence, _ = Recurrence.objects.get_or_create(plan=experiment, defaults={**rule, "created_by": user})
-    for name, value in {**rule, "created_by": user}.items():
-        setattr(recurrence, name, value)
-    recurrence.save()
+    values = {**rule, "created_by": user}
+    recurrence, _ = Recurrence.objects.update_or_create(plan=experiment, defaults=values)
     go_on(recurrence)
     recurrence.refresh_from_db()
     return recurrence

@@ -40,6 +40,18 @@ def name_data_sets(apps: Any, _schema_editor: Any) -> None:
             experiments.filter(workload=workload, is_brought_in=False).update(recipe_digest=recipe)
 
 
+# What is under way at this moment has begun as well.
+UNDER_WAY = """
+INSERT INTO bench_tenancy (instance_id, experiment_id)
+SELECT DISTINCT system.instance_id, member.experiment_id FROM bench_experimentsystem member
+JOIN bench_system system ON system.id = member.system_id
+WHERE EXISTS (SELECT FROM bench_run WHERE experiment_id = member.experiment_id
+              AND (started_at IS NOT NULL OR state IN ('reserved', 'starting', 'running', 'collecting')))
+AND EXISTS (SELECT FROM bench_run WHERE experiment_id = member.experiment_id
+            AND state NOT IN ('succeeded', 'failed', 'cancelled', 'lost'))
+"""
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("bench", "0005_workers_tell_of_their_loop"),
@@ -87,5 +99,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(name_data_sets, migrations.RunPython.noop),
+        migrations.RunSQL(UNDER_WAY, migrations.RunSQL.noop),
         migrations.RunSQL(MOVES.replace("{more}", ", 'collecting>queued'"), MOVES.replace("{more}", "")),
     ]

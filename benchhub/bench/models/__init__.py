@@ -5,7 +5,7 @@ from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
 from .delivery import Delivery
 from .design import Design, Designed, SetAside
-from .experiments import QUEUE_ORDER, Experiment, ExperimentSystem, Run, RunQuerySet
+from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
 from .outcome import Evidence, Found, LatencyHistogram, Result, Series
 from .queue import WEEKDAYS, Hold, LiveLog, Reservation, Watch, Window
@@ -18,6 +18,7 @@ from .workers import Worker
 __all__ = [
     "ACTIVE",
     "FINAL",
+    "NOT_COPIED",
     "QUEUE_ORDER",
     "WEEKDAYS",
     "Attempt",
@@ -34,6 +35,7 @@ __all__ = [
     "Growth",
     "Hold",
     "LatencyHistogram",
+    "Level",
     "LiveLog",
     "NeedsDataSet",
     "Notice",

@@ -57,9 +57,18 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
             queued_s=_subtotal(queued.annotate(number=Sum("expected_s"))),
         )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
-        is_growing = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
-        is_held = Q(paused_at__isnull=False) & is_growing
+        is_held = Q(paused_at__isnull=False, pk__in=Experiment.objects.growing().values("pk"))
         return experiments.filter(has_queued | is_held).order_by("-priority", age, "pk")
+
+    def growing(self) -> Self:
+        """Return the experiments that grow and have not stopped, whether a run of them is left or not."""
+        goes_on = Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT)
+        return self.filter(goes_on).exclude(grows=Experiment.Grows.NOT)
+
+    def left(self) -> Self:
+        """Return the experiments that have not ended: with runs left, or with more to come."""
+        unfinished = Run.objects.unfinished().order_by().values("experiment")
+        return self.filter(Q(pk__in=unfinished) | Q(pk__in=Experiment.objects.growing().values("pk")))
 
     def tripped(self) -> Self:
         """Return the experiments with so many failures, since they were last resumed, that their policy stops them."""
@@ -72,6 +81,13 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
             .annotate(failures=_subtotal(counts))
             .filter(failures__gte=F("failure_limit"))
         )
+
+
+# What a copy of an experiment has of its own.
+NOT_COPIED = (
+    *("id", "created_at", "created_by_id", "design_id", "occasion_of_id"),
+    *("place", "paused_at", "pause_reason", "resumed_at"),
+)
 
 
 class Experiment(NeedsDataSet, Designed, Grown, Occasion):
@@ -206,6 +222,11 @@ class RunQuerySet(models.QuerySet["Run"]):
             repeats=Count("pk"), low=Min(throughput), high=Max(throughput), mean=Exp(Avg(Ln(throughput)))
         )
         return [Level.of_row(row) for row in rows]
+
+    def peaks(self) -> dict[tuple[int, int], Level]:
+        """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients."""
+        levels = sorted(self.levels(), key=lambda level: (level.throughput, -level.clients))
+        return {(level.experiment, level.system): level for level in levels}
 
     def next_first(self) -> Self:
         """Sort the runs as the queue does: by priority, then age, then the order of the plan."""

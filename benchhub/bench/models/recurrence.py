@@ -13,6 +13,8 @@ from django.db.models.functions import Now
 
 from benchhub.analysis.planning.recurring import Rule
 
+MOST_SKIPS = 20
+
 
 class RecurrenceQuerySet(models.QuerySet["Recurrence"]):
     def due(self) -> Self:
@@ -34,6 +36,8 @@ class Recurrence(models.Model):
     skips = models.JSONField(default=list, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
+
+    now: datetime  # of due()
 
     objects = RecurrenceQuerySet.as_manager()
 
@@ -58,6 +62,11 @@ class Recurrence(models.Model):
         if self.next_at is None:
             return "ended"
         return "paused" if self.paused_at else "active"
+
+    def skip(self, earlier: models.Model) -> None:
+        """Note, unsaved, that its next time passes as an experiment that came before has not ended."""
+        at = self.next_at.isoformat() if self.next_at else ""
+        self.skips = [{"at": at, "experiment": earlier.pk}, *self.skips][:MOST_SKIPS]
 
     def pause(self, reason: str) -> None:
         """Queue nothing more until a person resumes it."""

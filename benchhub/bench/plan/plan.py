@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from benchhub.analysis.planning import deadlines, design
 from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
-from benchhub.bench.models import Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
+from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
 from benchhub.bench.queue import timetable
 from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
 from benchhub.catalog.shared.machines import cpu_count
@@ -25,10 +25,6 @@ from runners.tools import sampling
 
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
 LOAD_GUESS_S = 10
-NOT_COPIED = (
-    *("id", "created_at", "created_by_id", "design_id", "occasion_of_id"),
-    *("place", "paused_at", "pause_reason", "resumed_at"),
-)
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from benchhub.bench.models import Experiment, Growth, Run, Tenancy
+from benchhub.bench.models import Experiment, Run, Tenancy
 from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Instance
 
@@ -20,12 +20,9 @@ LOCK = 4_846_214_912  # one experiment begins at a time; any number that nothing
 def end() -> None:
     """Give up the instances of experiments that have ended, or of which nothing has begun after all."""
     runs = Run.objects.filter(experiment=OuterRef("experiment"))
-    is_growing = ~Q(experiment__grows=Experiment.Grows.NOT) & (
-        Q(experiment__growth=None) | Q(experiment__growth__stopped=Growth.Stopped.NOT)
-    )
     has_begun = Exists(runs.filter(Q(state__in=ACTIVE) | Q(started_at__isnull=False)))
-    left = Exists(runs.unfinished())
-    Tenancy.objects.exclude(has_begun & (left | is_growing)).delete()
+    is_growing = Q(experiment__in=Experiment.objects.growing().values("pk"))
+    Tenancy.objects.exclude(has_begun & (Exists(runs.unfinished()) | is_growing)).delete()
 
 
 def take(run: Run) -> bool:

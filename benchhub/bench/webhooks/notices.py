@@ -19,7 +19,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchhub.bench.models import Experiment, Notice, Result, Run, Webhook
-from benchhub.bench.models.experiments import Level
 from benchhub.bench.models.states import FINAL
 
 from . import post
@@ -94,11 +93,8 @@ def _result(run: Run) -> dict[str, Any] | None:
 
 def _peaks(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the best level of each system: the geometric mean of its repeats, as the page of the experiment has it."""
-    peaks: dict[int, Level] = {}
-    for level in sorted(experiment.runs.levels(), key=lambda level: level.throughput):
-        peaks[level.system] = level
     labels = dict(experiment.systems.values_list("pk", "label"))
-    return [{**level._asdict(), "system": labels[pk]} for pk, level in peaks.items()]
+    return [{**level._asdict(), "system": labels[pk]} for (_, pk), level in experiment.runs.peaks().items()]
 
 
 def ripen() -> int:

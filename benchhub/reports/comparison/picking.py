@@ -8,12 +8,11 @@ from functools import cached_property
 
 from django.http import QueryDict
 
-from benchhub.bench.models import ExperimentSystem
+from benchhub.bench.models import ExperimentSystem, Level
 from benchhub.ui.listing import Column, Listing
 
 from . import filters, queries
 from .entries import key_of
-from .queries import Peak
 from .state import MOST, PARAMETERS, State
 
 COLUMNS = (
@@ -53,7 +52,7 @@ class PickingPage:
         return {f"{experiment}-{system}" for experiment, system in self.state.keys}
 
     @cached_property
-    def rows(self) -> list[tuple[str, ExperimentSystem, Peak | None]]:
+    def rows(self) -> list[tuple[str, ExperimentSystem, Level | None]]:
         rows = list(self.listing.page)
         peaks = queries.peaks([(row.experiment_id, row.system_id) for row in rows])
         return [(key_of(row), row, peaks.get((row.experiment_id, row.system_id))) for row in rows]

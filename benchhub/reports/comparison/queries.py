@@ -10,11 +10,10 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from benchhub.bench.models import ExperimentSystem, Found, Protocol, Run
+from benchhub.bench.models import ExperimentSystem, Found, Level, Protocol, Run
 from benchhub.reports.curves.verdicts import with_counts
 
 Key = tuple[int, int]
-Peak = tuple[int, float, str]
 SEARCH = (
     "experiment__name",
     "system__label",
@@ -67,13 +66,9 @@ def runs(keys: Sequence[Key]) -> list[Run]:
     return list(with_counts(rows).defer(*unread_fields).order_by("experiment", "position"))
 
 
-def peaks(keys: Sequence[Key]) -> dict[Key, Peak]:
-    """Return the highest geometric mean of a level by key, as (clients, throughput, unit)."""
-    levels = Run.objects.filter(_any(keys)).levels()
-    peaks: dict[Key, Peak] = {}
-    for level in sorted(levels, key=lambda level: (level.throughput, -level.clients)):
-        peaks[level.experiment, level.system] = (level.clients, level.throughput, level.unit)
-    return peaks
+def peaks(keys: Sequence[Key]) -> dict[Key, Level]:
+    """Return the level with the highest geometric mean by key."""
+    return Run.objects.filter(_any(keys)).peaks()
 
 
 def protocol_forms(digests: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -109,6 +109,15 @@ def test_after_a_load_that_failed_no_other_is_planned_and_what_waits_fails_with_
     assert "Its data set was not loaded" in experiment.runs.filter(kind="measure").first().reason
 
 
+def test_a_run_that_is_to_be_cancelled_gets_no_load_that_would_run_for_nobody(systems):
+    load_data(systems[0], 10)
+    run = planned(systems[:1]).runs.first()
+    assert data_sets.may_return(run)
+    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+    run.refresh_from_db()
+    assert not data_sets.may_return(run)
+
+
 def test_a_run_goes_back_behind_a_load_twice_and_not_for_ever(systems):
     load_data(systems[0], 10)
     run = planned(systems[:1]).runs.first()

@@ -202,6 +202,15 @@ def test_the_page_lists_each_time_with_the_peak_of_each_system(
         client_of_ada.get(page)
 
 
+def test_the_newest_two_are_compared_curve_by_curve(client_of_ada, recurrence, planned, system):
+    recurring.queue_due()
+    [experiment] = occasions(recurrence)
+    for run in (experiment.runs.filter(kind="measure").first(), testing.make_run(planned, system, 4, 1)):
+        testing.succeeded(run, 1000.0)
+    address = f"{reverse('compare')}?curve={planned.pk}-{system.pk}&amp;curve={experiment.pk}-{system.pk}"
+    assertContains(client_of_ada.get(reverse("recurrence", args=[planned.pk])), address)
+
+
 def test_who_may_not_run_there_sees_it_and_changes_nothing(client, recurrence):
     client.force_login(make_user("vera", Role.VIEWER))
     page = client.get(reverse("recurrence", args=[recurrence.plan_id]))

@@ -1,6 +1,7 @@
 """Whose data set an instance has: by the database, experiment against experiment."""
 
 import threading
+from importlib import import_module
 
 import pytest
 from django.db import connection
@@ -203,3 +204,16 @@ def test_what_has_ended_is_tidied_away(system):
     finish_active()
     tenancies.end()
     assert not Tenancy.objects.exists()
+
+
+def test_what_was_under_way_when_the_release_was_upgraded_has_begun(system):
+    """The statement of the migration: of one under way, one that waits and one that has ended, the first."""
+    begun, ended = planned(system), planned(system, runs=1)
+    planned(system, recipe="large", load=True)
+    ended.runs.update(state=State.CANCELLED)
+    reserved()
+    Tenancy.objects.all().delete()
+    migration = import_module("benchhub.bench.migrations.0006_data_sets_belong_to_experiments")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.UNDER_WAY)
+    assert list(Tenancy.objects.values_list("experiment", "instance")) == [(begun.pk, system.instance_id)]

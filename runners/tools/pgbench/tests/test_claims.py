@@ -293,11 +293,11 @@ def test_what_a_version_is_known_to_print_is_of_that_version(name: str) -> None:
 
 @given(st.text(alphabet="pgbench (15.,)server transactype:<builtin>%-=\n\r0123456789", max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
-    read_summary(text)
-    contradicted(NEW_SPEC, text + NEW, server="15.2")
-    Version.read(text)
+    assert len(read_summary(text).values) <= text.count("\n") + 1
+    assert all(contradicted(NEW_SPEC, text + NEW, server="15.2").values())
+    assert Version.read(text) is None or isinstance(Version.read(text), Version)
 
 
-def test_long_texts_are_read_in_little_time() -> None:
+def test_of_long_lines_no_more_is_read_than_there_are_lines() -> None:
     for piece in ("pgbench (1", "SQL script 1: ", "number of transactions above the 1", "tps = 1", ": "):
-        read_summary(f"transaction type: x\n{piece * 100_000}\n" * 2)
+        assert len(read_summary(f"transaction type: x\n{piece * 100_000}\n" * 2).values) <= 4
