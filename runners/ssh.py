@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import asyncssh
+
+from runners.frame import begin_mark, end_mark, framed
 
 # OpenSSH's defaults: MaxStartups begins to drop unauthenticated connections at 10, MaxSessions is 10.
 MAX_UNAUTHENTICATED = 10
@@ -21,8 +22,11 @@ MAX_SESSIONS = 10
 CONNECT_TIMEOUT_S = 15.0
 KEEPALIVE_INTERVAL_S = 15.0
 KEEPALIVE_COUNT_MAX = 3
-CONNECT_TRIES = 3
+CONNECT_TRIES = 7
+CONNECT_RETRY_S = 0.2
 SESSION_RETRY_S = 0.2
+# Until its mark came, what a login shell started may be another shell, which would carry out what it reads as commands.
+BEGIN_TIMEOUT_S = 15.0
 TAIL_BYTES = 4096
 LONGEST_SENTENCE = 1000
 # No honest answer is larger unless its command says so: a target that sends more is cut off, or it would fill memory.
@@ -37,6 +41,7 @@ HOST_KEY_ALGORITHMS = (
     "rsa-sha2-512",
     "rsa-sha2-256",
 )
+NO_SHELL = "The account's login shell and what it reads at the start must let BenchHub start /bin/sh."
 # The channel was refused before anything was executed, so asking again is safe.
 SESSION_REFUSED = (asyncssh.OPEN_CONNECT_FAILED, asyncssh.OPEN_RESOURCE_SHORTAGE)
 
@@ -205,17 +210,14 @@ class Connections:
 
     async def _exchange(self, target: Target, link: _Link, command: _Command) -> bytes:
         nonce = secrets.token_hex(12)
-        async with self._session(target, link, _framed(command.text, nonce)) as process:
-            with suppress(BrokenPipeError):  # a command that has ended by now reads nothing
-                process.stdin.write(command.input)
-                process.stdin.write_eof()
+        async with self._session(target, link, framed(command.text, nonce)) as process:
             try:
-                stdout, stderr = await _read(process, command)
+                stdout, stderr = await _converse(process, command, begin_mark(nonce))
             except OverflowError as error:
                 raise RemoteFailure(f"{target.place} {error}", None) from error
         if process.exit_status is None and process.exit_signal is None:
             raise Unreachable(f"The connection to {target.place} was lost during a command; it is tried again.")
-        if f"BEGIN-{nonce}".encode() not in stdout and link.connection:
+        if begin_mark(nonce) not in stdout and link.connection:
             # What the account may do was settled when it logged in; mended since, it must be asked anew.
             link.connection.close()
         return _unframed(target, nonce, stdout, stderr)
@@ -252,7 +254,8 @@ class Connections:
             try:
                 return await self._connect(target)
             except (asyncssh.ConnectionLost, ConnectionResetError):
-                await asyncio.sleep(0.2 * attempt + secrets.randbelow(300) / 1000)
+                longest_s = CONNECT_RETRY_S * 2**attempt
+                await asyncio.sleep(longest_s * (0.5 + secrets.randbelow(500) / 1000))
         return await self._connect(target)
 
     async def _connect(self, target: Target) -> asyncssh.SSHClientConnection:
@@ -325,12 +328,34 @@ def _sentence(place: str, error: Exception) -> str:
             return f"{place} cannot be reached: {error}."
 
 
-async def _read(process: asyncssh.SSHClientProcess[bytes], command: _Command) -> tuple[bytes, bytes]:
+async def _converse(process: asyncssh.SSHClientProcess[bytes], command: _Command, mark: bytes) -> tuple[bytes, bytes]:
     """Return what came on both streams. Raises OverflowError once either is larger than the command allows."""
-    streams = (_bounded(process.stdout, command, command.on_line), _bounded(process.stderr, command))
-    stdout, stderr = await asyncio.gather(*streams)
+    begun = asyncio.Event()
+
+    def listen(line: bytes) -> None:
+        if line.endswith(mark):
+            begun.set()
+        if command.on_line:
+            command.on_line(line)
+
+    feeding = asyncio.create_task(_feed(process, command.input, begun))
+    streams = (_bounded(process.stdout, command, listen), _bounded(process.stderr, command))
+    try:
+        stdout, stderr = await asyncio.gather(*streams)
+    finally:
+        feeding.cancel()
     await process.wait_closed()
     return stdout, stderr
+
+
+async def _feed(process: asyncssh.SSHClientProcess[bytes], content: bytes, begun: asyncio.Event) -> None:
+    """Write the input once /bin/sh has begun; to anything else only its end."""
+    with suppress(BrokenPipeError):  # a command that has ended by now reads nothing
+        with suppress(TimeoutError):
+            if content:
+                await asyncio.wait_for(begun.wait(), BEGIN_TIMEOUT_S)
+                process.stdin.write(content)
+        process.stdin.write_eof()
 
 
 async def _bounded(
@@ -348,22 +373,16 @@ async def _bounded(
     return bytes(content)
 
 
-def _framed(command: str, nonce: str) -> str:
-    """Return `command` for /bin/sh, whatever the login shell is, with a mark on either side of its output."""
-    script = f"echo BEGIN-{nonce}\n(\n{command}\n)\nprintf 'END-{nonce} %d\\n' $?"
-    return f"exec /bin/sh -c {shlex.quote(script)}"
-
-
 def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes:
-    _, begun, rest = stdout.partition(f"BEGIN-{nonce}\n".encode())
-    payload, ended, status = rest.rpartition(f"END-{nonce} ".encode())
-    if not (begun and ended):
-        raise RemoteFailure(
-            f"{target.place} ran no command: {_last_line(stdout or stderr)}. The account needs a POSIX login shell.",
-            None,
-            stdout,
-            stderr,
-        )
+    _, begun, rest = stdout.partition(begin_mark(nonce))
+    payload, ended, status = rest.rpartition(end_mark(nonce))
+    if not begun:
+        lines = [_last_line(stream) for stream in (stderr, stdout) if stream.strip()]
+        sentence = f"{target.place} ran no command: {'; '.join(lines).rstrip('.') or 'it said nothing'}. {NO_SHELL}"
+        raise RemoteFailure(sentence, None, stdout, stderr)
+    if not ended:
+        sentence = f"A command on {target.place} ended before it was done: {_last_line(stderr or rest)}."
+        raise RemoteFailure(sentence, None, rest, stderr)
     if not re.fullmatch(rb"[0-9]{1,3}\s.*", status[:200], re.DOTALL):
         raise RemoteFailure(f"{target.place} sent no exit code behind its answer.", None, payload, stderr)
     if returncode := int(status.split()[0]):

@@ -1,0 +1,120 @@
+"""Against a real OpenSSH daemon, with the login shells that people have: a command works, or nothing ran."""
+
+import asyncio
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners import job
+from runners.frame import framed
+from runners.ssh import Connections, RemoteFailure
+
+pytestmark = pytest.mark.target
+
+ODD = r"""a='it''s "x" `echo hi` $HOME !! ^a^b \\n 100% %s ü ~'
+printf '%s\n' "$a" | sed 's/\(x\)/[\1]/'
+cat"""
+ODD_OUTPUT = 'its "[x]" `echo hi` $HOME !! ^a^b \\\\n 100% %s ü ~\n'.encode()
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "tcsh", "fish")
+
+
+def _path(shell: str) -> str:
+    return shutil.which(shell) or pytest.skip(f"{shell} is not installed")
+
+
+def _through(daemon, lines: str) -> None:
+    """Let a script of ours take the place of the account's login shell."""
+    script = daemon.folder / "login.sh"
+    script.write_text(f"#!/bin/sh\n{lines}\n")
+    script.chmod(0o755)
+    daemon.start(f"ForceCommand {script}\n")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_command_and_its_input_arrive_unchanged_through_each_login_shell(connections, make_daemon, shell):
+    daemon = make_daemon()
+    _through(daemon, f'exec {_path(shell)} -c "$SSH_ORIGINAL_COMMAND"')
+    answer = await connections.run(daemon.target, ODD, input=b"a\0b\n", timeout_s=30)
+    assert answer == ODD_OUTPUT + b"a\0b\n"
+
+
+@pytest.mark.parametrize("shell", ["tcsh", "fish"])
+async def test_a_job_runs_once_under_a_login_shell_that_is_no_posix_shell(bench, make_daemon, shell):
+    daemon = make_daemon()
+    _through(daemon, f'exec {_path(shell)} -c "$SSH_ORIGINAL_COMMAND"')
+    bench = replace(bench, target=daemon.target)
+    assert await bench.start("echo measured") is job.StartOutcome.STARTED
+    assert await bench.ended()
+    assert len(bench.executions()) == 1
+
+
+async def test_a_path_that_leads_nowhere_is_mended_for_the_command(connections, make_daemon):
+    daemon = make_daemon()
+    _through(daemon, 'PATH=/nowhere exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
+    assert await connections.run(daemon.target, "ls / >/dev/null && echo listed", timeout_s=10) == b"listed\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "said"),
+    [
+        ("exec rbash -c", "exec: restricted"),
+        ("exec false", "ran no command: "),
+        ("echo No shell for you; exit 0;:", "No shell for you"),
+    ],
+)
+async def test_a_shell_that_starts_nothing_is_named_and_nothing_ran(connections, make_daemon, login, shell, said):
+    daemon = make_daemon()
+    _through(daemon, f'{shell} "$SSH_ORIGINAL_COMMAND"')
+    evidence = login.home / "ran"
+    with pytest.raises(RemoteFailure, match=f"{said}.*must let BenchHub start /bin/sh"):
+        await connections.run(daemon.target, f"touch {evidence}", input=b"x", timeout_s=30)
+    assert not evidence.exists()
+
+
+@pytest.mark.parametrize("shell", ["fish", "bash", "tcsh"])
+async def test_a_profile_that_starts_another_shell_never_gets_the_input_as_commands(
+    connections, make_daemon, login, monkeypatch, shell
+):
+    """Such a shell would carry out what it reads: what was meant for a command of ours ran there once."""
+    monkeypatch.setattr("runners.ssh.BEGIN_TIMEOUT_S", 1.0)
+    daemon = make_daemon()
+    evidence = login.home / "ran"
+    _through(daemon, f"exec {_path(shell)}")
+    with pytest.raises(RemoteFailure, match="ran no command"):
+        await connections.run(daemon.target, "/bin/sh -s", input=f"touch {evidence}\n".encode(), timeout_s=30)
+    assert not evidence.exists()
+
+
+async def test_a_command_that_is_ended_on_the_way_is_not_called_one_that_never_ran(connections, target):
+    with pytest.raises(RemoteFailure, match="ended before it was done: out of patience"):
+        await connections.run(target, "echo out of patience >&2; kill -9 $$", timeout_s=10)
+
+
+async def test_twelve_log_ins_at_once_all_succeed_at_a_daemon_that_admits_two(make_daemon):
+    """Each process has connections of its own, so that no count of ours keeps them from coming at once."""
+    daemon = make_daemon()
+    daemon.start("MaxStartups 2:100:2\nLogLevel VERBOSE\n")
+    pools = [Connections() for _ in range(12)]
+    try:
+        answers = await asyncio.gather(*(pool.run(daemon.target, "echo in", timeout_s=60) for pool in pools))
+    finally:
+        await asyncio.gather(*(pool.close() for pool in pools))
+    assert answers == [b"in\n"] * 12
+    assert "MaxStartups" in daemon.log_of()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_frame_is_one_line_that_the_shell_takes_from_an_argument(shell):
+    text = framed(ODD, "1")
+    assert "\n" not in text
+    answer = subprocess.run([_path(shell), "-c", text], input=b"", capture_output=True, check=True).stdout
+    assert answer == b"BEGIN-1\n" + ODD_OUTPUT + b"END-1 0\n"
+
+
+def test_a_frame_holds_the_longest_command_that_ssh_can_pass_on():
+    script = Path(job.__file__).read_text()[:12_000]
+    text = framed(f"cat <<'END'\n{script}\nEND", "1")
+    assert script in subprocess.run(["sh", "-c", text], capture_output=True, check=True, text=True).stdout
