@@ -8,7 +8,7 @@ from .design import Design, Designed, SetAside
 from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
 from .outcome import Evidence, Found, LatencyHistogram, Result, Series
-from .queue import WEEKDAYS, Hold, LiveLog, Reservation, Watch, Window
+from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, State
 from .systems import Protocol, System
@@ -40,6 +40,7 @@ __all__ = [
     "NeedsDataSet",
     "Notice",
     "Occasion",
+    "Promise",
     "Protocol",
     "Recurrence",
     "Reservation",

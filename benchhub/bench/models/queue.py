@@ -25,6 +25,23 @@ class Hold(models.Model):
         return self.resource
 
 
+class Promise(models.Model):
+    """A resource that goes to this queued run next: what comes later in the queue starts on it only if it ends before.
+
+    Who needs several things that are never free together would otherwise be overtaken for ever.
+    """
+
+    resource = models.CharField(max_length=80)
+    run = models.ForeignKey("Run", models.CASCADE, related_name="promises")
+    starts_at = models.DateTimeField(help_text="When the run is expected to start.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["resource", "run"], name="promised_once")]
+
+    def __str__(self) -> str:
+        return f"{self.resource} for run {self.run_id}"
+
+
 class Watch(models.Model):
     """The facts that change at every look at an active run; apart, so that the run's own row stays still."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.models import (
+    BigIntegerField,
     BooleanField,
     CharField,
     DurationField,
@@ -21,15 +23,16 @@ from django.db.models import (
     Q,
     QuerySet,
     Subquery,
+    Sum,
     Value,
 )
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 from django.db.models.lookups import Exact
 
 from benchhub.analysis.words import listing
-from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Reservation, Run, Tenancy, Window
+from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Promise, Reservation, Run, Tenancy, Window
 from benchhub.bench.models.states import ACTIVE, State
-from benchhub.catalog.models import DataSet, Host
+from benchhub.catalog.models import DataSet, Host, Instance
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -50,28 +53,57 @@ def needed(run: Run) -> timedelta:
     return timedelta(seconds=run.expected_s + MARGIN_S)
 
 
+def interval(seconds: Any) -> Func:
+    """Return so many seconds as a period, in the database."""
+    return Func(seconds, template="make_interval(secs => %(expressions)s)", output_field=DurationField())
+
+
 def _needed_period(expected_s: Any) -> Func:
-    seconds = Func(
-        expected_s + MARGIN_S, template="make_interval(secs => %(expressions)s)", output_field=DurationField()
-    )
-    return Func(Now(), Now() + seconds, function="tstzrange")
+    return Func(Now(), Now() + interval(expected_s + MARGIN_S), function="tstzrange")
 
 
-def _held(kind: str, key: str) -> Exists:
-    resource = Concat(Value(f"{kind}:"), Cast(OuterRef(key), CharField()))
-    return Exists(Hold.objects.filter(resource=resource))
+# What a run needs to itself, by the names of resources().
+NEEDS = (
+    ("host", DRIVER),
+    ("host", SERVER),
+    ("instance", "system__instance"),
+    ("group", f"{DRIVER}__interference_group"),
+    ("group", f"{SERVER}__interference_group"),
+)
+
+
+def _resource(kind: str, key: str) -> Concat:
+    return Concat(Value(f"{kind}:"), Cast(OuterRef(key), CharField()))
 
 
 def _is_busy() -> Q:
-    """Tell whether something that the run needs is held, by the names of queue.resources()."""
-    group = "interference_group"
-    return Q(
-        _held("host", DRIVER)
-        | _held("host", SERVER)
-        | _held("instance", "system__instance")
-        | _held("group", f"{DRIVER}__{group}")
-        | _held("group", f"{SERVER}__{group}")
-    )
+    held = (Q(Exists(Hold.objects.filter(resource=_resource(kind, key)))) for kind, key in NEEDS)
+    return reduce(or_, held)
+
+
+def _comes_first() -> Func:
+    """Tell whether the run of a promise comes before the outer run in the order of the queue."""
+    experiment = "run__experiment"
+    place = Coalesce(F(f"{experiment}__place"), F(f"{experiment}_id"), output_field=BigIntegerField())
+    outer_place = Coalesce(OuterRef("experiment__place"), OuterRef("experiment_id"), output_field=BigIntegerField())
+    order = (F(f"{experiment}__priority") * -1, place, F(f"{experiment}_id"), F("run__position"))
+    outer_order = (OuterRef("experiment__priority") * -1, outer_place, OuterRef("experiment_id"), OuterRef("position"))
+    rows = (Func(*keys, template="ROW(%(expressions)s)") for keys in (order, outer_order))
+    return Func(*rows, template="(%(expressions)s)", arg_joiner=" < ", output_field=BooleanField())
+
+
+def _is_promised() -> Q:
+    """Tell whether a run that comes first waits for what this one needs, or for the data sets of its servers."""
+    earlier = Promise.objects.filter(_comes_first())
+    too_long = earlier.filter(starts_at__lt=Now() + interval(OuterRef("expected_s") + MARGIN_S))
+    needed_by_both = too_long.filter(resource__in=[_resource(kind, key) for kind, key in NEEDS])
+    instances = Instance.objects.filter(system__experimentsystem__experiment=OuterRef(OuterRef("experiment")))
+    names = instances.values_list(Concat(Value("data:"), Cast("pk", CharField())))
+    has_begun = Q(Exists(Tenancy.objects.filter(experiment=OuterRef("experiment"))))
+    unfinished = Run.objects.unfinished().filter(experiment=OuterRef(OuterRef("experiment"))).order_by()
+    left_s = Subquery(unfinished.values("experiment").values(seconds=Sum(F("expected_s") + MARGIN_S)))
+    of_data = earlier.filter(resource__in=names, starts_at__lt=Now() + interval(left_s))
+    return Q(Exists(needed_by_both)) | ~has_begun & Q(Exists(of_data))
 
 
 def _is_blocked() -> Exists:
@@ -176,6 +208,15 @@ def hosts(run: Run) -> list[Host]:
     return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
 
 
+def resources(run: Run) -> list[str]:
+    """Return what must be free: driver and server host, their interference groups, and the instance itself."""
+    system = run.system
+    both = [host for host in (system.driver, system.instance.host) if host]
+    keys = {f"host:{host.pk}" for host in both} | {f"instance:{system.instance_id}"}
+    keys |= {f"group:{host.interference_group_id}" for host in both if host.interference_group_id}
+    return sorted(keys)
+
+
 def _untrusted_hosts(run: Run) -> str:
     [first, *_] = [host for host in hosts(run) if host.trust != Host.Trust.PINNED]
     if first.trust == Host.Trust.QUARANTINED:
@@ -217,8 +258,14 @@ GATES = (
         _is_outside(),
         lambda _: "The experiment is confined to other times, or the run would not end in time.",
     ),
+    Gate(
+        "promised",
+        _is_promised(),
+        lambda _: "A run that comes first waits until all that it needs is free: nothing later starts there before it.",
+    ),
     Gate("busy", _is_busy(), lambda _: "Its host, its server or hardware that they share is busy or rests."),
 )
+CONTENTION = ("busy", "promised")  # they open by themselves, as runs end
 
 
 def with_gates(runs: Runs) -> Runs:
@@ -264,15 +311,23 @@ def _statement_of_next() -> tuple[str, tuple[Any, ...]]:
 
 @cache
 def _statement_without_data() -> tuple[str, tuple[Any, ...]]:
-    truths = {f"gate_{gate.name}": gate.name == "foreign" for gate in GATES if gate.name != "busy"}
+    truths = {f"gate_{gate.name}": gate.name == "foreign" for gate in GATES if gate.name not in CONTENTION}
     runs = with_gates(Run.objects.queued().exclude(kind=Run.Kind.LOAD)).filter(**truths)
     first = runs.order_by("experiment", "system", "position").distinct("experiment", "system")
     return first.values("pk").query.sql_with_params()
 
 
+def next_contended() -> QuerySet[Run]:
+    """Return each driver's first run of each experiment that waits only until what it needs is free, with its gates."""
+    may_be_shut = (*CONTENTION, "occupied")
+    runs = with_gates(Run.objects.queued()).filter(Q(gate_busy=True) | Q(gate_occupied=True))
+    runs = runs.filter(**{f"gate_{gate.name}": False for gate in GATES if gate.name not in may_be_shut})
+    return runs.order_by("experiment", "system__driver", "position").distinct("experiment", "system__driver")
+
+
 @cache
 def _statement_of_open() -> tuple[str, tuple[Any, ...]]:
-    shut = {f"gate_{gate.name}": False for gate in GATES if gate.name != "busy"}
+    shut = {f"gate_{gate.name}": False for gate in GATES if gate.name not in CONTENTION}
     return with_gates(Run.objects.all()).filter(**shut).values("pk").query.sql_with_params()
 
 
@@ -282,7 +337,7 @@ def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def sentences(run: Run, without: str = "") -> list[str]:
-    """Say why a run that came with its gates may not start; empty where it may. `without` names a gate to leave out."""
-    shut = (gate for gate in GATES if gate.name != without and getattr(run, f"gate_{gate.name}"))
+def sentences(run: Run, without: Collection[str] = ()) -> list[str]:
+    """Say why a run that came with its gates may not start; empty where it may. `without` names gates to leave out."""
+    shut = (gate for gate in GATES if gate.name not in without and getattr(run, f"gate_{gate.name}"))
     return [gate.sentence(run) for gate in shut]

@@ -15,7 +15,7 @@ from benchhub.analysis.planning.timetable import Period, earliest
 from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window
 from benchhub.catalog.models import Host
 
-from . import gates, queue
+from . import gates
 from .progress import run_seconds_left
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
@@ -106,7 +106,7 @@ def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
     free = {resource: free_at for resource, free_at in rests if free_at}
     for run in active:
         time_left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
-        free |= dict.fromkeys(queue.resources(run), now + time_left)
+        free |= dict.fromkeys(gates.resources(run), now + time_left)
     return free
 
 
@@ -133,7 +133,7 @@ def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now
         start = None if _stands_still(run) else _start(run, free, times, now)
         if start is not None:
             end = start + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
-            free |= dict.fromkeys(queue.resources(run), end)
+            free |= dict.fromkeys(gates.resources(run), end)
         is_first = run.system.driver_id not in drivers
         drivers.add(run.system.driver_id)
         rows.append(_waiting(run, start, now, is_first))
@@ -145,13 +145,13 @@ def _stands_still(run: Run) -> bool:
 
 
 def _start(run: Run, free: Mapping[str, datetime], times: Times, now: datetime) -> datetime | None:
-    free_at = max([now, *(free[key] for key in queue.resources(run) if key in free)])
+    free_at = max([now, *(free[key] for key in gates.resources(run) if key in free)])
     blocked = [period for host in gates.hosts(run) for period in times.blocked.get(host.pk, ())]
     return earliest(free_at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
 
 
 def _waiting(run: Run, start: datetime | None, now: datetime, is_first: bool) -> Waiting:
-    reasons = gates.sentences(run, without="" if is_first else "busy")
+    reasons = gates.sentences(run, without=() if is_first else gates.CONTENTION)
     if start is None and not _stands_still(run):
         reasons.append("Within the next 60 days no period is long enough for it.")
     return Waiting(run, tuple(reasons), start, is_due=start is not None and start <= now)

@@ -22,7 +22,7 @@ from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
 
-from . import canary, gates, tenancies
+from . import canary, gates, promises, tenancies
 
 logger = logging.getLogger(__name__)
 
@@ -74,22 +74,15 @@ def move(run: Run, state: State, reason: str = "", fence: int = 0) -> None:
 # --- reserving -----------------------------------------------------------------------------------------------
 
 
-def resources(run: Run) -> list[str]:
-    """Return what must be free: driver and server host, their interference groups, and the instance itself."""
-    system = run.system
-    hosts = [host for host in (system.driver, system.instance.host) if host]
-    keys = {f"host:{host.pk}" for host in hosts} | {f"instance:{system.instance_id}"}
-    keys |= {f"group:{host.interference_group_id}" for host in hosts if host.interference_group_id}
-    return sorted(keys)
-
-
 def reserve() -> list[int]:
     """Reserve the next run of every driver that may start one now; returns their keys."""
     stop_failing()
     judge_canaries()
     tenancies.end()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
-    return [run.pk for run in _next_of_each_driver() if _reserve(run)]
+    keys = [run.pk for run in _next_of_each_driver() if _reserve(run)]
+    promises.renew()
+    return keys
 
 
 def _next_of_each_driver() -> list[Run]:
@@ -109,7 +102,7 @@ def _reserve(run: Run) -> bool:
         return _fail_unprepared(run, reason)
     try:
         with transaction.atomic():
-            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in resources(run))
+            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in gates.resources(run))
             locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
             if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
                 _refuse_where_shut(run)
@@ -140,7 +133,7 @@ def why_not_now(run: Run) -> str:
     if gates.is_open(run):
         return ""
     gated_run = gates.with_gates(Run.objects.select_related("system__driver", "system__instance__host")).get(pk=run.pk)
-    return " ".join(gates.sentences(gated_run, without="busy"))
+    return " ".join(gates.sentences(gated_run, without=gates.CONTENTION))
 
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:

@@ -47,7 +47,7 @@ def finish_active(state=State.SUCCEEDED):
 
 def reasons(experiment):
     run = gates.with_gates(experiment.runs.queued().select_related("system__driver")).first()
-    return " ".join(gates.sentences(run, without="busy"))
+    return " ".join(gates.sentences(run, without=gates.CONTENTION))
 
 
 def test_an_experiment_of_higher_priority_that_needs_other_data_waits_for_what_has_begun(system):
