@@ -142,7 +142,9 @@ class Daemon:
     def start(self, further: str = "") -> None:
         (self.folder / "keys").write_text(self.keys.public_key + "\n")
         configuration = self.folder / "sshd_config"
-        configuration.write_text(CONFIGURATION.format(port=self.port, folder=self.folder) + further)
+        # Of two lines sshd takes the first, but of MaxStartups the last.
+        lines = CONFIGURATION.format(port=self.port, folder=self.folder).splitlines(keepends=True)
+        configuration.write_text(further + "".join(line for line in lines if line.split()[0] not in further))
         command = [SSHD, "-D", "-f", str(configuration), "-E", str(self.folder / "log")]
         self.process = subprocess.Popen(command)
         self._wait_until_it_greets()

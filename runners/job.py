@@ -178,7 +178,8 @@ async def wait_for_end(
             on_sign(Sign(*map(int, sizes.groups())))
 
     command = _script("wait.sh", attempt, seconds=max(1, round(timeout_s)), every=every_s)
-    answer = await connections.run(target, command, timeout_s=timeout_s + EXEC_TIMEOUT_S, on_line=listen)
+    timeout_s += EXEC_TIMEOUT_S
+    answer = await connections.run(target, command, timeout_s=timeout_s, on_line=listen, gives_way=True)
     return answer.splitlines()[-1:] == [b"ended"]
 
 

@@ -9,12 +9,12 @@ import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import asyncssh
 
-from runners.frame import begin_mark, end_mark, framed
+from runners.frame import Command, begin_mark, converse, end_mark, framed
 
 # OpenSSH's defaults: MaxStartups begins to drop unauthenticated connections at 10, MaxSessions is 10.
 MAX_UNAUTHENTICATED = 10
@@ -25,13 +25,10 @@ KEEPALIVE_COUNT_MAX = 3
 CONNECT_TRIES = 7
 CONNECT_RETRY_S = 0.2
 SESSION_RETRY_S = 0.2
-# Until its mark came, what a login shell started may be another shell, which would carry out what it reads as commands.
-BEGIN_TIMEOUT_S = 15.0
 TAIL_BYTES = 4096
 LONGEST_SENTENCE = 1000
 # No honest answer is larger unless its command says so: a target that sends more is cut off, or it would fill memory.
 MOST_BYTES = 4 << 20
-READ_BYTES = 64 << 10
 
 HOST_KEY_ALGORITHMS = (
     "ssh-ed25519",
@@ -119,16 +116,6 @@ async def offered_host_key(address: str, port: int) -> str:
     return _line(key)
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """What a target is asked to do, and how much it may answer."""
-
-    text: str
-    input: bytes
-    most_bytes: int
-    on_line: Callable[[bytes], None] | None
-
-
 class _Client(asyncssh.SSHClient):
     """A client that remembers and refuses each key that asyncssh asks about, which is never the pinned one."""
 
@@ -148,6 +135,14 @@ class _Link:
         self.connecting = asyncio.Lock()
         self.sessions = asyncio.Semaphore(MAX_SESSIONS)
         self.connection: asyncssh.SSHClientConnection | None = None
+        self.giving_way: set[asyncssh.SSHClientProcess[bytes]] = set()
+
+    def make_way(self) -> None:
+        """End the commands that give way: where the host takes few sessions, they would keep others out for hours."""
+        while self.giving_way:
+            process = self.giving_way.pop()
+            process.terminate()
+            process.close()
 
 
 class Connections:
@@ -167,22 +162,24 @@ class Connections:
         timeout_s: float,
         most_bytes: int = MOST_BYTES,
         on_line: Callable[[bytes], None] | None = None,
+        gives_way: bool = False,
     ) -> bytes:
         """Run `command`, POSIX sh text, and return its standard output exactly as written.
 
         Noise of login shells is cut off. `input` becomes its standard input. `on_line` is given each line as it comes,
         noise included. Of either stream `most_bytes` are read at the most; who sends more has failed. The time-out
-        covers connecting and waiting for a free session; the command itself may go on at the target after it. Raises
-        HostKeyChanged, Unreachable or RemoteFailure.
+        covers connecting and waiting for a free session; the command itself may go on at the target after it. One
+        that `gives_way` is ended (Unreachable) when the host has no session left for another. Raises HostKeyChanged,
+        Unreachable or RemoteFailure.
         """
         self._check_loop()
         try:
-            return await self._run(target, _Command(command, input, most_bytes, on_line), timeout_s)
+            return await self._run(target, Command(command, input, most_bytes, on_line, gives_way), timeout_s)
         except Unreachable as error:
             error.target = target
             raise
 
-    async def _run(self, target: Target, command: _Command, timeout_s: float) -> bytes:
+    async def _run(self, target: Target, command: Command, timeout_s: float) -> bytes:
         link = self._links.setdefault(target, _Link())
         try:
             async with asyncio.timeout(timeout_s), link.sessions:
@@ -208,13 +205,15 @@ class Connections:
             raise RuntimeError("Connections belong to the event loop that first used them; make another one.")
         self._loop = loop
 
-    async def _exchange(self, target: Target, link: _Link, command: _Command) -> bytes:
+    async def _exchange(self, target: Target, link: _Link, command: Command) -> bytes:
         nonce = secrets.token_hex(12)
-        async with self._session(target, link, framed(command.text, nonce)) as process:
+        async with self._session(target, link, framed(command.text, nonce), command.gives_way) as process:
             try:
-                stdout, stderr = await _converse(process, command, begin_mark(nonce))
+                stdout, stderr = await converse(process, command, begin_mark(nonce))
             except OverflowError as error:
                 raise RemoteFailure(f"{target.place} {error}", None) from error
+            if command.gives_way and process not in link.giving_way:
+                raise Unreachable(f"A command on {target.place} gave way to another: the host allows few sessions.")
         if process.exit_status is None and process.exit_signal is None:
             raise Unreachable(f"The connection to {target.place} was lost during a command; it is tried again.")
         if begin_mark(nonce) not in stdout and link.connection:
@@ -224,12 +223,15 @@ class Connections:
 
     @asynccontextmanager
     async def _session(
-        self, target: Target, link: _Link, command: str
+        self, target: Target, link: _Link, command: str, gives_way: bool
     ) -> AsyncIterator[asyncssh.SSHClientProcess[bytes]]:
         process = await self._open_session(target, link, command)
+        if gives_way:
+            link.giving_way.add(process)
         try:
             yield process
         finally:
+            link.giving_way.discard(process)
             process.close()
 
     async def _open_session(self, target: Target, link: _Link, command: str) -> asyncssh.SSHClientProcess[bytes]:
@@ -240,6 +242,7 @@ class Connections:
             except asyncssh.ChannelOpenError as error:
                 if error.code not in SESSION_REFUSED:
                     raise
+            link.make_way()
             await asyncio.sleep(SESSION_RETRY_S)
 
     async def _connected(self, target: Target, link: _Link) -> asyncssh.SSHClientConnection:
@@ -326,51 +329,6 @@ def _sentence(place: str, error: Exception) -> str:
             return f"The connection to {place} was lost: {error}."
         case _:
             return f"{place} cannot be reached: {error}."
-
-
-async def _converse(process: asyncssh.SSHClientProcess[bytes], command: _Command, mark: bytes) -> tuple[bytes, bytes]:
-    """Return what came on both streams. Raises OverflowError once either is larger than the command allows."""
-    begun = asyncio.Event()
-
-    def listen(line: bytes) -> None:
-        if line.endswith(mark):
-            begun.set()
-        if command.on_line:
-            command.on_line(line)
-
-    feeding = asyncio.create_task(_feed(process, command.input, begun))
-    streams = (_bounded(process.stdout, command, listen), _bounded(process.stderr, command))
-    try:
-        stdout, stderr = await asyncio.gather(*streams)
-    finally:
-        feeding.cancel()
-    await process.wait_closed()
-    return stdout, stderr
-
-
-async def _feed(process: asyncssh.SSHClientProcess[bytes], content: bytes, begun: asyncio.Event) -> None:
-    """Write the input once /bin/sh has begun; to anything else only its end."""
-    with suppress(BrokenPipeError):  # a command that has ended by now reads nothing
-        with suppress(TimeoutError):
-            if content:
-                await asyncio.wait_for(begun.wait(), BEGIN_TIMEOUT_S)
-                process.stdin.write(content)
-        process.stdin.write_eof()
-
-
-async def _bounded(
-    stream: asyncssh.SSHReader[bytes], command: _Command, on_line: Callable[[bytes], None] | None = None
-) -> bytes:
-    content, line_at, new_at = bytearray(), 0, 0
-    while piece := await stream.read(READ_BYTES):
-        content += piece
-        if len(content) > command.most_bytes:
-            raise OverflowError(f"sent more than the {command.most_bytes:,} bytes that the command may answer with.")
-        while on_line and (end := content.find(b"\n", max(line_at, new_at)) + 1):
-            on_line(bytes(content[line_at:end]))
-            line_at = end
-        new_at = len(content)
-    return bytes(content)
 
 
 def _unframed(target: Target, nonce: str, stdout: bytes, stderr: bytes) -> bytes:

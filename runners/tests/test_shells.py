@@ -10,7 +10,7 @@ import pytest
 
 from runners import job
 from runners.frame import framed
-from runners.ssh import Connections, RemoteFailure
+from runners.ssh import Connections, RemoteFailure, Unreachable
 
 pytestmark = pytest.mark.target
 
@@ -58,18 +58,18 @@ async def test_a_path_that_leads_nowhere_is_mended_for_the_command(connections, 
 
 
 @pytest.mark.parametrize(
-    ("shell", "said"),
+    ("shell", "words"),
     [
         ("exec rbash -c", "exec: restricted"),
         ("exec false", "ran no command: "),
         ("echo No shell for you; exit 0;:", "No shell for you"),
     ],
 )
-async def test_a_shell_that_starts_nothing_is_named_and_nothing_ran(connections, make_daemon, login, shell, said):
+async def test_a_shell_that_starts_nothing_is_named_and_nothing_ran(connections, make_daemon, login, shell, words):
     daemon = make_daemon()
     _through(daemon, f'{shell} "$SSH_ORIGINAL_COMMAND"')
     evidence = login.home / "ran"
-    with pytest.raises(RemoteFailure, match=f"{said}.*must let BenchHub start /bin/sh"):
+    with pytest.raises(RemoteFailure, match=f"{words}.*must let BenchHub start /bin/sh"):
         await connections.run(daemon.target, f"touch {evidence}", input=b"x", timeout_s=30)
     assert not evidence.exists()
 
@@ -79,7 +79,7 @@ async def test_a_profile_that_starts_another_shell_never_gets_the_input_as_comma
     connections, make_daemon, login, monkeypatch, shell
 ):
     """Such a shell would carry out what it reads: what was meant for a command of ours ran there once."""
-    monkeypatch.setattr("runners.ssh.BEGIN_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("runners.frame.BEGIN_TIMEOUT_S", 1.0)
     daemon = make_daemon()
     evidence = login.home / "ran"
     _through(daemon, f"exec {_path(shell)}")
@@ -93,17 +93,39 @@ async def test_a_command_that_is_ended_on_the_way_is_not_called_one_that_never_r
         await connections.run(target, "echo out of patience >&2; kill -9 $$", timeout_s=10)
 
 
-async def test_twelve_log_ins_at_once_all_succeed_at_a_daemon_that_admits_two(make_daemon):
-    """Each process has connections of its own, so that no count of ours keeps them from coming at once."""
-    daemon = make_daemon()
-    daemon.start("MaxStartups 2:100:2\nLogLevel VERBOSE\n")
-    pools = [Connections() for _ in range(12)]
+async def log_ins(count, target):
+    """Log in so many times at once, each with connections of its own, as each process has."""
+    pools = [Connections() for _ in range(count)]
     try:
-        answers = await asyncio.gather(*(pool.run(daemon.target, "echo in", timeout_s=60) for pool in pools))
+        commands = (pool.run(target, "echo in", timeout_s=60) for pool in pools)
+        return await asyncio.gather(*commands, return_exceptions=True)
     finally:
         await asyncio.gather(*(pool.close() for pool in pools))
-    assert answers == [b"in\n"] * 12
-    assert "MaxStartups" in daemon.log_of()
+
+
+async def test_twelve_log_ins_at_once_all_succeed_at_a_daemon_that_admits_two(make_daemon, monkeypatch):
+    daemon = make_daemon()
+    daemon.start("MaxStartups 2:100:2\n")
+    assert await log_ins(12, daemon.target) == [b"in\n"] * 12
+    monkeypatch.setattr("runners.ssh.CONNECT_TRIES", 1)
+    assert any(isinstance(answer, Unreachable) for answer in await log_ins(12, daemon.target))
+
+
+async def test_a_command_that_gives_way_ends_where_the_host_takes_one_session_and_no_other_does(
+    connections, make_daemon
+):
+    daemon = make_daemon()
+    daemon.start("MaxSessions 1\n")
+    begun = asyncio.Event()
+    waiting = asyncio.create_task(
+        connections.run(daemon.target, "echo; sleep 60", timeout_s=90, gives_way=True, on_line=lambda _: begun.set())
+    )
+    await asyncio.wait_for(begun.wait(), 30)
+    working = asyncio.create_task(connections.run(daemon.target, "sleep 2; echo done", timeout_s=30))
+    assert await connections.run(daemon.target, "echo next", timeout_s=30) == b"next\n"
+    assert await working == b"done\n"
+    with pytest.raises(Unreachable):
+        await waiting
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -44,7 +44,7 @@ async def test_a_failing_command_tells_its_exit_code_and_what_it_said(connection
 async def test_an_account_that_runs_nothing_is_a_failure_and_not_an_empty_answer(connections, make_daemon):
     daemon = make_daemon()
     daemon.start("ForceCommand echo This account is not available.\n")
-    with pytest.raises(RemoteFailure, match="ran no command: .*This account is not available"):
+    with pytest.raises(RemoteFailure, match=r"ran no command: .*This account is not available"):
         await connections.run(daemon.target, "echo payload", timeout_s=10)
 
 

@@ -52,11 +52,16 @@ exec {real}/pgbench "$@"
 class Machine(SshTarget):
     """An SSH daemon whose machine can be another one after a reboot, or one with a wrong clock.
 
-    `boot_id` (as root) is what its sessions find in /proc; `variables` stand in their environment.
+    `boot_id` (as root) is what its sessions find in /proc; `variables` stand in their environment; `options` come
+    first in the configuration of its daemon.
     """
 
     boot_id: str = ""
     variables: tuple[tuple[str, str], ...] = ()
+    options: str = ""
+
+    def _openssh_configuration(self) -> str:
+        return self.options + super()._openssh_configuration()
 
     def session_environment(self) -> dict[str, str]:
         return {**super().session_environment(), **dict(self.variables)}
@@ -170,7 +175,8 @@ class Rig:
             kill(site.child)
             site.child = None
 
-    def start_daemon(self, site: Site) -> None:
+    def start_daemon(self, site: Site, options: str = "") -> None:
+        site.machine = replace(site.machine, options=options)
         site.child = site.machine.start(self.processes)
 
     # --- BenchHub ----------------------------------------------------------------------------------------------

@@ -102,8 +102,8 @@ def _is_promised() -> Q:
     has_begun = Q(Exists(Tenancy.objects.filter(experiment=OuterRef("experiment"))))
     unfinished = Run.objects.unfinished().filter(experiment=OuterRef(OuterRef("experiment"))).order_by()
     left_s = Subquery(unfinished.values("experiment").values(seconds=Sum(F("expected_s") + MARGIN_S)))
-    of_data = earlier.filter(resource__in=names, starts_at__lt=Now() + interval(left_s))
-    return Q(Exists(needed_by_both)) | ~has_begun & Q(Exists(of_data))
+    data_sets = earlier.filter(resource__in=names, starts_at__lt=Now() + interval(left_s))
+    return Q(Exists(needed_by_both)) | ~has_begun & Q(Exists(data_sets))
 
 
 def _is_blocked() -> Exists:

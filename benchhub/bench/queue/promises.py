@@ -22,17 +22,17 @@ LOCK = 4_846_214_913  # promises are written by one worker at a time; any number
 
 def renew() -> None:
     """Promise anew what the first runs need that wait for nothing else. Other workers see the old rows or the new."""
-    wanted = {(promise.resource, promise.run_id): promise for promise in _promises()}
+    by_key = {(promise.resource, promise.run_id): promise for promise in _promises()}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         stored = Promise.objects.in_bulk()
-        gone = [pk for pk, row in stored.items() if (row.resource, row.run_id) not in wanted]
+        gone = [pk for pk, row in stored.items() if (row.resource, row.run_id) not in by_key]
         if gone:
             Promise.objects.filter(pk__in=gone).delete()
-        if wanted:
+        if by_key:
             keys, fields = ["resource", "run"], ["starts_at"]
             Promise.objects.bulk_create(
-                wanted.values(), update_conflicts=True, unique_fields=keys, update_fields=fields
+                by_key.values(), update_conflicts=True, unique_fields=keys, update_fields=fields
             )
 
 
