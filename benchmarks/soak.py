@@ -3,7 +3,8 @@
 Real workers, tickers, SSH daemons, PostgreSQL and pgbench on loopback, with a lease of a few seconds. The hosts share
 one account (and, as far as processes go, one machine); each has its own daemon, line and work directory. A job that is
 killed on its host is lost with its attempt and run again as a new one, which is its policy here: an execution is
-doubled when a host has counted more of them than the run had attempts. Ends within 10 minutes; the exit code says how.
+doubled when a host has counted more of them than the run had attempts. Some runs are cancelled, whatever is broken just
+then: each of them ends. Ends within 10 minutes; the exit code says how.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def main() -> int:
     with standing("soak", LEASE_S) as (rig, warehouse):
         sites = [rig.site(f"host{number}") for number in range(options.hosts)]
         runs = queued(rig, sites, options.runs)
-        faults = Faults(rig, warehouse, sites, random.Random(seed), options.pause)
+        faults = Faults(rig, warehouse, sites, [run for _, run in runs], random.Random(seed), options.pause)
         faults.start()
         while not all_ended(runs) and time.monotonic() < deadline - SETTLE_S:
             faults.inject()
@@ -83,6 +84,7 @@ class Faults:
     rig: Rig
     warehouse: Cluster
     sites: list[Site]
+    runs: list[Run]
     chance: random.Random
     pause_s: float
     workers: dict[str, Child] = field(default_factory=dict)
@@ -90,6 +92,7 @@ class Faults:
     later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     broken: set[str] = field(default_factory=set)
+    cancelled: set[int] = field(default_factory=set)
 
     def start(self) -> None:
         for name in ("one", "two"):
@@ -179,7 +182,8 @@ class Faults:
     def kill_daemon(self) -> None:
         site = self.chance.choice(self.sites)
         self.rig.stop_daemon(site)
-        self.lasting("kill_daemon", lambda: self.rig.start_daemon(site), 1)
+        options = self.chance.choice(["", "MaxSessions 1\n"])
+        self.lasting("kill_daemon", lambda: self.rig.start_daemon(site, options), 1)
 
     def kill_job(self) -> None:
         """Kill wrapper and load of a host's newest attempt, as the kernel does when memory is short."""
@@ -191,6 +195,46 @@ class Faults:
                 if target not in (0, 1, -1):
                     with suppress(ProcessLookupError):
                         os.kill(target, signal.SIGKILL)
+
+    # --- what people do ----------------------------------------------------------------------------------------
+
+    def cancel_run(self) -> None:
+        """Cancel a run that may have begun: of those that only wait nothing would have to be ended."""
+        from django.db import OperationalError, connection
+
+        from benchhub.bench.models import Run
+        from benchhub.bench.models.states import ACTIVE
+        from benchhub.bench.queue import queue
+
+        try:
+            active = list(Run.objects.filter(pk__in=[run.pk for run in self.runs], state__in=ACTIVE).order_by("pk"))
+            if active:
+                run = self.chance.choice(active)
+                self.cancelled.add(run.pk)
+                queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+        except OperationalError:  # the warehouse is away: whether it was asked shows in its state
+            connection.close()
+
+    def spoil_key(self) -> None:
+        """Make the private key of a host unreadable: nothing else may stop for it."""
+        site = self.chance.choice(self.sites)
+        if self._exchange_key(site, "'x' || private_key"):
+            self.lasting("spoil_key", lambda: self._mend_key(site))
+
+    def _mend_key(self, site: Site) -> None:
+        while not self._exchange_key(site, "substr(private_key, 2)"):
+            time.sleep(0.5)
+
+    def _exchange_key(self, site: Site, expression: str) -> bool:
+        from django.db import OperationalError, connection
+
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"UPDATE catalog_host SET private_key = {expression} WHERE name = %s", [site.name])
+        except OperationalError:
+            connection.close()
+            return False
+        return True
 
 
 WORKER_OPTIONS = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle")
@@ -209,6 +253,8 @@ FAULTS: dict[str, Callable[[Faults], None]] = {
         Faults.refuse_line,
         Faults.kill_daemon,
         Faults.kill_job,
+        Faults.cancel_run,
+        Faults.spoil_key,
     )
 }
 
@@ -228,7 +274,7 @@ def all_ended(runs: list[tuple[Site, Run]]) -> bool:
 
 
 def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: float) -> int:
-    from benchhub.bench.models import Attempt, Result, Run
+    from benchhub.bench.models import Attempt, Hold, Result, Run
 
     keys = [run.pk for _, run in runs]
     states = Counter(Run.objects.filter(pk__in=keys).values_list("state", flat=True))
@@ -236,13 +282,17 @@ def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: flo
     results = Result.objects.filter(run__in=keys).count()
     executions = {run.pk: site.executions(run) for site, run in runs}
     doubled = [pk for pk, count in executions.items() if count > attempts[pk]]
-    unexecuted = [pk for pk, count in executions.items() if not count]
+    cancelled = set(Run.objects.filter(pk__in=keys, state="cancelled").values_list("pk", flat=True))
+    unexecuted = [pk for pk, count in executions.items() if not count and pk not in cancelled]
+    expected = len(runs) - len(cancelled)
+    held = Hold.objects.count()
     print(f"faults: {', '.join(f'{name} {count}' for name, count in sorted(faults.done.items()))}")
     print(f"states: {dict(states)}; {sum(executions.values())} executions counted by the hosts")
     print(f"attempts: {sum(attempts.values())}, {sum(attempts.values()) - len(attempts)} of them after a loss")
-    print(f"{results} results of {len(runs)}, {len(runs) - results} lost, {len(doubled)} doubled, ", end="")
+    print(f"{len(cancelled)} cancelled of {len(faults.cancelled)} that were asked to; {held} hosts held")
+    print(f"{results} results of {expected}, {expected - results} lost, {len(doubled)} doubled, ", end="")
     print(f"{len(unexecuted)} never executed; {taken_s:.0f} s, seed {seed}")
-    is_within = results == len(runs) and not doubled and not unexecuted
+    is_within = results == expected and cancelled <= faults.cancelled and not (doubled or unexecuted or held)
     print(
         "within the limits" if is_within else f"NOT within the limits: doubled {doubled}, never executed {unexecuted}"
     )

@@ -167,11 +167,25 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
         assert run_demo(clone, "up", "--once").returncode == 1
         assert demo.poll() is None and page.visit(url, words[1], words[3]).status == 200
 
+        check_that_the_doctor_looks_at_the_demonstration(clone)
         check_that_web_is_started_again(clone, demo, url)
         check_that_a_restarted_target_is_kept(clone, demo)
         demo.send_signal(signal.SIGINT)
         assert demo.wait(60) == 0
     assert left_running(clone) == []
+    assert not (clone / "var/run/environment.json").exists()
+
+
+def check_that_the_doctor_looks_at_the_demonstration(clone: Path) -> None:
+    """As people type it, with nothing in the environment that names the warehouse."""
+    assert (clone / "var/run/environment.json").stat().st_mode & 0o077 == 0
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "doctor"], cwd=clone, env=plain_environment(), capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "about the demonstration that runs in this clone" in answer.stderr
+    assert "The tables are those of this release." in answer.stdout
+    assert "bad" not in answer.stdout.lower()
 
 
 def check_that_web_is_started_again(clone: Path, demo: subprocess.Popen[str], url: str) -> None:

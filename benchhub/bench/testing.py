@@ -23,6 +23,7 @@ from .models import (
     Run,
     Series,
     System,
+    Worker,
 )
 
 PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 10}
@@ -85,6 +86,11 @@ def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "so
         description={},
         digest=sha256(version + path),
     )
+
+
+def make_worker(**fields: Any) -> Worker:
+    """Make a worker that has just told of itself, so that what waits is being worked on."""
+    return Worker.objects.create(**{"name": "w1", "clock_ahead_s": 0.0, **fields})
 
 
 def make_experiment(systems: list[System], **fields: Any) -> Experiment:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchhub.clone import ENVIRONMENT_FILE
 from benchhub.demo import page, state
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
@@ -106,6 +107,11 @@ def _run(demo: Demo, once: bool, start: float) -> int:
         demo.start_servers()
     with step("Prepare the warehouse"):
         demo.prepare_warehouse()
+    with state.shared_environment(ENVIRONMENT_FILE, demo.own_environment):
+        return _serve_or_look(demo, once, start)
+
+
+def _serve_or_look(demo: Demo, once: bool, start: float) -> int:
     with step("Start web, worker and ticker"):
         demo.start_application()
     if demo.web_port != demo.wished_web_port:

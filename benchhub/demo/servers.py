@@ -88,8 +88,12 @@ class Demo:
     def environment(self) -> dict[str, str]:
         """Return the environment of the Django processes. PG* variables of the shell would redirect them."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        return {**inherited, **self.own_environment}
+
+    @property
+    def own_environment(self) -> dict[str, str]:
+        """Return what the Django processes are told beyond the shell's environment."""
         return {
-            **inherited,
             "DATABASE_URL": os.environ.get("DATABASE_URL") or self.warehouse.url,
             "BROKER_URL": os.environ.get("BROKER_URL") or self.broker.url,
             "SECRET_KEY": self.secrets.secret_key,

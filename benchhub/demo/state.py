@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -113,6 +113,16 @@ def only_one(var: Path) -> Iterator[None]:
             yield
         finally:
             (run / "demo.json").unlink(missing_ok=True)
+
+
+@contextmanager
+def shared_environment(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """Let commands in this clone use the demonstration while it runs, whoever may read the file."""
+    write_private(file, json.dumps(environment))
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def note_supervisor(var: Path, url: str) -> None:

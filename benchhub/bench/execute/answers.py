@@ -214,6 +214,8 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
             data_sets.put_before(run)
         else:
             queue.finish(run, job_.claim, state, reason)
+            if state == State.FAILED and ingest.refuses_scripts(outputs):
+                queue.fail_alike(run, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
 
 

@@ -300,6 +300,15 @@ class Run(SetAside):
         return f"{self.system}, {clients}{rate}, repeat {self.repeat}"
 
     @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def is_out_of_sight(self) -> bool:
+        """Tell whether the run is under way on a host that is not reached, so that nobody knows how far it is."""
+        return self.is_active and hasattr(self, "watch") and self.watch.unreachable_since is not None
+
+    @property
     def is_final(self) -> bool:
         return self.state in FINAL
 

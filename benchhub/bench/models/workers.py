@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Self
+
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
+ALIVE_WITHIN = timedelta(seconds=2 * settings.LEASE_SECONDS)
+
+
+class WorkerQuerySet(models.QuerySet["Worker"]):
+    def alive(self) -> Self:
+        """Return the workers that have done lately what the ticker asked for."""
+        return self.filter(ticked_at__gt=Now() - ALIVE_WITHIN)
 
 
 class Worker(models.Model):
@@ -16,6 +28,8 @@ class Worker(models.Model):
     clock_ahead_s = models.FloatField(help_text="Its clock minus the warehouse's.")
     loop_silent_s = models.FloatField(default=0, help_text="For how long its event loop of all SSH had not turned.")
     ssh_errors = models.PositiveBigIntegerField(default=0, help_text="Since it started.")
+
+    objects = WorkerQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name

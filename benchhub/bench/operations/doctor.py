@@ -165,7 +165,7 @@ def _ticks(broker: Finding) -> Finding:
 
 def _worker_rows() -> Iterator[Finding]:
     """Yield what the workers alive have written of themselves."""
-    alive = list(vitals.alive_workers())
+    alive = list(Worker.objects.alive())
     outdated = [worker for worker in alive if worker.release != release()]
     if outdated:
         names = _some(f"{worker} ({worker.release})" for worker in outdated)

@@ -21,7 +21,6 @@ from benchhub.celery import IMPATIENT, app
 STUCK_AFTER = timedelta(seconds=2 * settings.LEASE_SECONDS)
 # A load of a data set has no expected end; a measured run may take twice as long as planned, and what comes on top.
 OVERDUE_AFTER = timedelta(minutes=10)
-ALIVE_WITHIN = timedelta(seconds=2 * settings.LEASE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def vitals() -> Vitals:
         runs={state: runs.get(state, 0) for state in State.values},
         hosts={trust: hosts.get(trust, 0) for trust in Host.Trust.values},
         tick_lag_s=tick_lag_s(),
-        workers_alive=alive_workers().count(),
+        workers_alive=Worker.objects.alive().count(),
         ssh_errors=dict(Worker.objects.order_by("name").values_list("name", "ssh_errors")),
         contact_ages_s=contact_ages_s(),
         unreachable=Host.objects.filter(unreachable_since__isnull=False).count(),
@@ -62,14 +61,10 @@ def tick_lag_s() -> float | None:
     return None if last is None else float(last)
 
 
-def alive_workers() -> QuerySet[Worker]:
-    return Worker.objects.filter(ticked_at__gt=Now() - ALIVE_WITHIN)
-
-
 def standstill() -> str:
     """Say in a sentence that runs wait and nobody works on them; empty where none waits, or somebody does."""
     waiting = Run.objects.unfinished().count()
-    if not waiting or alive_workers().exists():
+    if not waiting or Worker.objects.alive().exists():
         return ""
     lag_s = tick_lag_s()
     since = "since BenchHub was installed" if lag_s is None else f"for {duration(lag_s)}"

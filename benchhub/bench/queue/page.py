@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q
 
 from benchhub.analysis.planning.timetable import Period, earliest
-from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window
+from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window, Worker
 from benchhub.catalog.models import Host
 
 from . import gates
@@ -21,12 +21,18 @@ from .progress import run_seconds_left
 LOOKED_AT = 500  # runs of the queue whose start is estimated
 PER_HOST = 5
 HOSTS_PER_PAGE = 25
+UNKNOWN = datetime.max.replace(tzinfo=UTC)
+NO_PERIOD = "Within the next 60 days no period is long enough for it."
+NOT_REACHED = "A run is under way there, and its host is not reached: nobody knows when that ends."
 AT_A_STANDSTILL = ("experiment_paused", "host_paused", "untrusted")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A queued run: why it does not start now, and when it is expected to (None: that depends on a person)."""
+    """A queued run: why it does not start now, and when it is expected to.
+
+    None where that depends on a person, on a host that is not reached, or on a worker while none is there.
+    """
 
     run: Run
     reasons: tuple[str, ...]
@@ -85,6 +91,8 @@ class QueuePage:
         # What waits for another experiment's end comes after that, whatever its priority.
         queued.sort(key=lambda run: run.gate_occupied)
         waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
+        if waiting and not Worker.objects.alive().exists():
+            waiting = [replace(row, expected_at=None, is_due=False) for row in waiting]
         experiments = list(Experiment.objects.waiting().select_related("workload"))
         return cls(experiments, _lanes(active, waiting), len(queued) == LOOKED_AT, page)
 
@@ -105,6 +113,9 @@ def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
     rests = Hold.objects.filter(run=None).values_list("resource", "free_at")
     free = {resource: free_at for resource, free_at in rests if free_at}
     for run in active:
+        if run.is_out_of_sight:
+            free |= dict.fromkeys(gates.resources(run), UNKNOWN)
+            continue
         time_left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
         free |= dict.fromkeys(gates.resources(run), now + time_left)
     return free
@@ -136,7 +147,7 @@ def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now
             free |= dict.fromkeys(gates.resources(run), end)
         is_first = run.system.driver_id not in drivers
         drivers.add(run.system.driver_id)
-        rows.append(_waiting(run, start, now, is_first))
+        rows.append(_waiting(run, start, free, now, is_first))
     return rows
 
 
@@ -145,15 +156,21 @@ def _stands_still(run: Run) -> bool:
 
 
 def _start(run: Run, free: Mapping[str, datetime], times: Times, now: datetime) -> datetime | None:
+    if _is_out_of_sight(run, free):
+        return None
     free_at = max([now, *(free[key] for key in gates.resources(run) if key in free)])
     blocked = [period for host in gates.hosts(run) for period in times.blocked.get(host.pk, ())]
     return earliest(free_at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
 
 
-def _waiting(run: Run, start: datetime | None, now: datetime, is_first: bool) -> Waiting:
+def _is_out_of_sight(run: Run, free: Mapping[str, datetime]) -> bool:
+    return any(free.get(key) == UNKNOWN for key in gates.resources(run))
+
+
+def _waiting(run: Run, start: datetime | None, free: Mapping[str, datetime], now: datetime, is_first: bool) -> Waiting:
     reasons = gates.sentences(run, without=() if is_first else gates.CONTENTION)
     if start is None and not _stands_still(run):
-        reasons.append("Within the next 60 days no period is long enough for it.")
+        reasons.append(NOT_REACHED if _is_out_of_sight(run, free) else NO_PERIOD)
     return Waiting(run, tuple(reasons), start, is_due=start is not None and start <= now)
 
 

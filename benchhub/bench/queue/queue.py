@@ -159,6 +159,13 @@ def _fail_unprepared(run: Run, reason: str) -> bool:
     return has_ended
 
 
+def fail_alike(run: Run, reason: str) -> None:
+    """Fail what waits on the run's system where each would end as the run did; a policy that stops at one may stop."""
+    if run.experiment.failure_policy == Experiment.FailurePolicy.CONTINUE:
+        for later_run in run.experiment.runs.queued().filter(system=run.system_id).order_by("position"):
+            _end_in_queue(later_run, State.FAILED, reason)
+
+
 def _missing_data_set(run: Run) -> str:
     """Say that the load of the run's data set, or the warm-up after it, did not end well; empty where it may go."""
     if run.kind == Run.Kind.LOAD:

@@ -262,6 +262,12 @@ def lacks_data_set(outputs: Outputs) -> bool:
     return outputs.returncode == VERIFY_FAILED and tells_of_no_data_set(text_of(outputs.stderr))
 
 
+def refuses_scripts(outputs: Outputs) -> bool:
+    """Tell whether a check before the load could not read a person's own script, which no later run will mend."""
+    *_, sentence = text_of(outputs.stderr).strip().splitlines() or [""]
+    return outputs.returncode == VERIFY_FAILED and sentence.startswith("The check of the scripts failed")
+
+
 def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
     """Forget the data set where a check did not find it, so that the next plan loads it; return what to do."""
     if not lacks_data_set(outputs):

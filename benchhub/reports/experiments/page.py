@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from benchhub.analysis.protocol.digest import labels
-from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.models import Experiment, Run, System, Worker
 from benchhub.bench.models.states import State
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
 from benchhub.reports.curves.figures import Figure
@@ -62,7 +62,8 @@ class ExperimentPage:
 
     @cached_property
     def progress(self) -> Progress:
-        return progress(self.runs)
+        is_live = not all(run.is_final for run in self.runs)
+        return progress(self.runs, is_worked_on=not is_live or Worker.objects.alive().exists())
 
     @cached_property
     def provenance(self) -> list[str]:

@@ -20,7 +20,7 @@ class Progress:
     active: int
     unsuccessful: int
     cancelled: int
-    remaining_s: float
+    remaining_s: float | None
     planned_kinds: Mapping[str, int]
     done_kinds: Mapping[str, int]
     cancelling: int = 0
@@ -44,7 +44,9 @@ class Progress:
         return self.ended < self.planned
 
 
-def progress(runs: Sequence[Run]) -> Progress:
+def progress(runs: Sequence[Run], *, is_worked_on: bool = True) -> Progress:
+    """Count the runs, and estimate the time that is left where it can be told: not while nobody works on them."""
+    is_known = is_worked_on and not any(run.is_out_of_sight for run in runs)
     states = Counter(run.state for run in runs)
     return Progress(
         planned=len(runs),
@@ -52,7 +54,7 @@ def progress(runs: Sequence[Run]) -> Progress:
         active=sum(states[state] for state in ACTIVE),
         unsuccessful=states[State.FAILED] + states[State.LOST],
         cancelled=states[State.CANCELLED],
-        remaining_s=seconds_left(runs),
+        remaining_s=seconds_left(runs) if is_known else None,
         planned_kinds=Counter(run.kind for run in runs),
         done_kinds=Counter(run.kind for run in runs if run.is_final and run.state != State.CANCELLED),
         cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),

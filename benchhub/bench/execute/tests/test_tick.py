@@ -153,6 +153,18 @@ def test_a_script_with_a_mistake_is_told_by_its_line_before_any_data_set_is_load
     assert DataSet.objects.get(instance=server.instance, replaced_at=None).recipe["scale"] == 1
 
 
+def test_a_script_with_a_mistake_is_tried_once_where_the_data_set_is_there(worker, system, experiment, cluster16):
+    server = system(cluster16)
+    worker.finish(experiment(server))
+    parameters = {"script": "custom", "scripts": [{"text": "SELEC 1;"}], "scale": 1, "query_mode": "simple"}
+    workload = Workload.objects.create(name="own", tool="pgbench", parameters=parameters)
+    runs = worker.finish(experiment(server, workload=workload, client_levels=[1, 2, 3]))
+    assert [(run.kind, run.state) for run in runs] == [("measure", State.FAILED)] * 3
+    assert {run.reason for run in runs} == {runs[0].reason} and "Script 1, line 1" in runs[0].reason
+    assert sorted(run.attempts.count() for run in runs) == [0, 0, 1]
+    assert worker.finish(experiment(server))[-1].state == State.SUCCEEDED
+
+
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):
     server = system(cluster16)
     configuration = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})

@@ -45,9 +45,13 @@ class Command(BaseCommand):
         target_facts = json.loads(target.read_text())
         ensure_user(target_facts["user"])
         ensure_host(target_facts)
-        experiment = None if anew else last_demonstration()
-        if experiment is None:
-            experiment = queue_demonstration(target_facts)
+        earlier = last_demonstration()
+        failures = what_failed(earlier) if earlier else []
+        if failures:
+            self.stdout.write(
+                "\n".join(["  Of the start before, these did not succeed:", *failures, "  So all run anew."])
+            )
+        experiment = earlier if earlier and not (anew or failures) else queue_demonstration(target_facts)
         wake()
         path = reverse("experiment", args=[experiment.pk])
         Path(target_facts["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
@@ -66,11 +70,13 @@ def ensure_user(user_facts: dict[str, str]) -> None:
 
 
 def last_demonstration() -> Experiment | None:
-    """Return the last demonstration to take up again, or None if there is none or a run of it failed."""
-    experiment = Experiment.objects.filter(is_demonstration=True).order_by("-created_at", "-pk").first()
-    if experiment and experiment.runs.filter(state__in=[State.FAILED, State.CANCELLED]).exists():
-        return None
-    return experiment
+    return Experiment.objects.filter(is_demonstration=True).order_by("-created_at", "-pk").first()
+
+
+def what_failed(experiment: Experiment) -> list[str]:
+    """Return a line for each run that failed or was cancelled: with them it cannot be taken up again."""
+    runs = experiment.runs.filter(state__in=[State.FAILED, State.CANCELLED]).for_table()
+    return [f"    {run}: {run.state}. {run.reason}" for run in runs]
 
 
 @transaction.atomic

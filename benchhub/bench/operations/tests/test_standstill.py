@@ -4,13 +4,16 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from pytest_django.asserts import assertContains
+from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
-from benchhub.bench.models import Run, Worker
-from benchhub.bench.operations.vitals import ALIVE_WITHIN
+from benchhub.bench.models import Run, Watch, Worker
+from benchhub.bench.models.states import State
+from benchhub.bench.models.workers import ALIVE_WITHIN
+from benchhub.bench.queue import queue
+from benchhub.bench.queue.page import QueuePage
 from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
@@ -52,3 +55,30 @@ def test_every_page_asks_for_it_and_a_stranger_is_told_nothing(viewer, client, r
     assertContains(viewer.get("/hosts/"), 'hx-get="/standstill"')
     client.logout()
     assert client.get("/standstill").status_code == 302
+
+
+def test_estimates_stop_while_nobody_works_and_come_back_with_the_first_worker(viewer, run):
+    address = f"/experiments/{run.experiment_id}/"
+    assertContains(viewer.get(address), "when it will end is not known")
+    [row] = QueuePage.load(timezone.now()).lanes[0].waiting
+    assert (row.expected_at, row.is_due) == (None, False)
+    testing.make_worker()
+    assertNotContains(viewer.get(address), "when it will end is not known")
+    assertContains(viewer.get("/queue/"), "It starts with")
+
+
+def test_nothing_is_estimated_of_a_host_that_is_not_reached_and_its_run_says_since_when(viewer, run):
+    testing.make_worker()
+    for state in (State.RESERVED, State.STARTING, State.RUNNING):
+        queue.move(run, state)
+    watch = Watch.objects.create(run=run, last_contact_at=timezone.now())
+    waits = testing.make_run(run.experiment, run.system, 8, 2)
+    address = f"/experiments/{run.experiment_id}/"
+    assertContains(viewer.get(address), '<span class="under">seen')
+    assertContains(viewer.get(address), " left.")
+    Watch.objects.filter(pk=watch.pk).update(unreachable_since=timezone.now())
+    assertContains(viewer.get(address), "not reached since")
+    assertContains(viewer.get(address), "when it will end is not known")
+    [row] = [row for lane in QueuePage.load(timezone.now()).lanes for row in lane.waiting]
+    assert (row.run, row.expected_at) == (waits, None)
+    assert "nobody knows when that ends" in " ".join(row.reasons)

@@ -20,8 +20,8 @@ from benchhub.catalog.models import Hardware, Host
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-# session, user, active, queued, rests, windows, periods, experiments, hosts in trouble, counts
-QUEUE_QUERIES = 10
+# session, user, active, queued, rests, windows, periods, workers, experiments, hosts in trouble, counts
+QUEUE_QUERIES = 11
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def ada(client):
 
 @pytest.fixture
 def experiment():
-    """Queue four runs of 60 s for the host 'box'."""
+    """Queue four runs of 60 s for the host 'box', which a worker looks after."""
+    testing.make_worker()
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system], rest_s=30)

@@ -266,6 +266,7 @@ def test_unlike_units_are_refused_with_a_sentence_and_nothing_is_drawn_or_priced
 def test_a_page_under_way_refreshes_itself_and_estimates_what_is_left(reader, experiment, systems):
     assertNotContains(reader.get(page_of(experiment)), "every 5s")
     testing.make_run(experiment, systems[0], 16, 1)
+    testing.make_worker()
     response = reader.get(page_of(experiment))
     assertContains(response, "every 5s")
     assertContains(response, "about 1 min left")

@@ -1,0 +1,134 @@
+"""An upgrade with runs in flight: the release before is stopped, its tables are migrated, this release goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.rig import CLONE, kill, until
+from tests.faults.rows import warehouse_url
+
+pytestmark = [
+    pytest.mark.target,
+    pytest.mark.skipif("DATABASE_URL" in os.environ, reason="needs a database of its own beside the tests'"),
+]
+
+# The release before plans in its own words, so that its rows are its own.
+PLAN = """\
+import json, sys
+from pathlib import Path
+from types import SimpleNamespace as Row
+import django
+django.setup()
+from tests.faults import rows
+facts = json.load(sys.stdin)
+machine = Row(username=facts["user"], host_key=facts["host_key"], work_directory=facts["work"])
+site = Row(name="alpha", proxy=Row(port=facts["port"]), private_key=facts["key"], machine=machine,
+           bin_directory=Path(facts["bin"]))
+runs = rows.queue(rows.enrol(site, Row(**facts["server"])), 3, duration_s=8)
+print(json.dumps([str(run.uuid) for run in runs]))
+"""
+
+
+def git(*words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=CLONE, capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def release_before(tmp_path: Path) -> Path:
+    """Return a tree of the release before the newest migration."""
+    try:
+        newest = (
+            git("log", "--diff-filter=A", "--format=%H", "-1", "--", "benchhub/*/migrations/0*.py").decode().strip()
+        )
+        archive = git("archive", f"{newest}^")
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("the history of the releases is not here")
+    with tarfile.open(fileobj=BytesIO(archive)) as tree:
+        tree.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+@pytest.fixture
+def url(rig) -> str:
+    """Return a database that is empty, and let workers and ticker of the rig use it."""
+    with psycopg.connect(warehouse_url(), autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS upgraded WITH (FORCE)")
+        connection.execute("CREATE DATABASE upgraded")
+    address = warehouse_url().rpartition("/")[0] + "/upgraded"
+    rig.environment["DATABASE_URL"] = address
+    yield address
+    rig.close()
+    with psycopg.connect(warehouse_url(), autocommit=True) as connection:
+        connection.execute("DROP DATABASE upgraded WITH (FORCE)")
+
+
+def python(rig, folder: Path, *words: str, text: str = "") -> str:
+    environment = {**rig.environment, "DJANGO_SETTINGS_MODULE": "benchhub.settings"}
+    command = [sys.executable, *words]
+    answer = subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def start_both(rig, folder: Path) -> list:
+    """Start a ticker and a worker of the release in a folder."""
+    options = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle", "-n", "before@x")
+    commands = {
+        "ticker-before": ["-A", "benchhub.ticker", "beat", "-s", str(rig.folder / "before"), "--pidfile="],
+        "worker-before": ["-A", "benchhub", "worker", *options],
+    }
+    children = []
+    for name, words in commands.items():
+        command = [sys.executable, "-m", "celery", *words]
+        child = rig.processes.start(name, command, folder=folder, environment=rig.environment)
+        rig.running.append(child)
+        children.append(child)
+    return children
+
+
+def facts_about(site, server) -> str:
+    machine = site.machine
+    place = {"port": server.port, "database": server.database, "username": server.username, "password": server.password}
+    facts = {
+        "user": machine.username,
+        "host_key": machine.host_key,
+        "work": str(machine.work_directory),
+        "port": site.proxy.port,
+        "key": site.private_key,
+        "bin": str(site.bin_directory),
+        "server": place,
+    }
+    return json.dumps(facts)
+
+
+def states(url: str) -> list[str]:
+    with psycopg.connect(url) as connection:
+        return [state for (state,) in connection.execute("SELECT state FROM bench_run ORDER BY position")]
+
+
+def test_runs_in_flight_are_taken_over_by_the_next_release_and_run_once(rig, site, server, url, release_before):
+    python(rig, release_before, "manage.py", "migrate", "--noinput", "-v", "0")
+    uuids = json.loads(python(rig, release_before, "-c", PLAN, text=facts_about(site, server)).splitlines()[-1])
+    children = start_both(rig, release_before)
+    until(lambda: states(url)[0] == "running" and site.count()[f"benchhub-{uuids[0]}"] == 1)
+    for child in children:
+        kill(child)
+    assert states(url) == ["running", "queued", "queued"]
+    python(rig, CLONE, "manage.py", "migrate", "--noinput", "-v", "0")
+    rig.both()
+    until(lambda: states(url) == ["succeeded"] * 3, event=f"{states(url)}")
+    assert site.count() == {f"benchhub-{uuid}": 1 for uuid in uuids}
+    with psycopg.connect(url) as connection:
+        [counts] = connection.execute(
+            "SELECT (SELECT count(*) FROM bench_result), (SELECT count(*) FROM bench_attempt WHERE ended_at IS NULL)"
+        )
+    assert counts == (3, 0)
