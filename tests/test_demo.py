@@ -151,7 +151,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     latest = experiment(clone)
     with serving(clone) as (demo, lines):
         assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
-        assert "  There before, of an earlier start: 16 runs" in lines
+        assert "  There before, of an earlier start: 24 runs" in lines
         assert "  Nothing was left to run at this start: all succeeded" in lines
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()

@@ -107,8 +107,8 @@ def slots(
 ) -> list[Slot]:
     """Return the measuring runs in their order. `level` says what conditions call the levels: clients, or rate.
 
-    `blocked`: repeat by repeat, in each the levels as listed, at each level all systems. `shuffled`: repeat by repeat,
-    in each at random. `random`: all at random. `listed`: system by system, level by level, its repeats one after the
+    `blocked`: repeat by repeat, in each the levels as listed, at each level all systems, in every other repeat the
+    other way round, so that none always comes first. `shuffled`: repeat by repeat, in each at random. `random`: all at random. `listed`: system by system, level by level, its repeats one after the
     other. The same seed always gives the same order (Python promises it of random(), not of shuffle()).
     """
     keep, drop = rules(kept_only), rules(left_out)
@@ -117,12 +117,17 @@ def slots(
     lots = {slot: source.random() for slot in planned} if order in (SHUFFLED, RANDOM) else {}
     index_by_level = {value: index for index, value in enumerate(levels)}
     keys: dict[str, Callable[[Slot], Any]] = {
-        BLOCKED: lambda slot: (slot.repeat, index_by_level[slot.level], slot.system),
+        BLOCKED: lambda slot: (slot.repeat, index_by_level[slot.level], in_turn(slot.system, slot.repeat)),
         SHUFFLED: lambda slot: (slot.repeat, lots[slot]),
         RANDOM: lambda slot: lots[slot],
         LISTED: lambda slot: (slot.system, index_by_level[slot.level], slot.repeat),
     }
     return sorted(planned, key=keys[order])
+
+
+def in_turn(place: int, repeat: int) -> int:
+    """Return what to sort systems by within a repeat: as they are listed, in every other one the other way round."""
+    return place if repeat % 2 else -place
 
 
 def _listed(systems: int, levels: Sequence[int], repeats: int) -> Iterable[Slot]:

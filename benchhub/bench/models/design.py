@@ -27,7 +27,7 @@ class Designed(models.Model):
     """The fields that its design adds to an experiment. Defaults are what experiments did before they had one."""
 
     class Order(models.TextChoices):
-        BLOCKED = design.BLOCKED, "repeat by repeat, levels as listed"
+        BLOCKED = design.BLOCKED, "repeat by repeat, levels as listed, systems in turn"
         SHUFFLED = design.SHUFFLED, "repeat by repeat, at random in each"
         RANDOM = design.RANDOM, "all at random"
         LISTED = design.LISTED, "as listed: system by system, level by level"

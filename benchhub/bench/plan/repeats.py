@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from django import forms
 from django.db import transaction
 from django.db.models import Max
 
+from benchhub.analysis.planning.design import in_turn
 from benchhub.analysis.planning.levels import CLIENTS, RATES, spell
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, Protocol, Run, System
@@ -64,17 +66,22 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
 
 
 def _steps(experiment: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:
-    """Return the steps repeat by repeat: in each repeat all levels, at each level all systems that have runs there."""
+    """Return the steps in the order of a blocked plan, of the systems that have runs at each level."""
     level = "rate_tps" if experiment.rates_tps else "clients"
     measuring = experiment.runs.filter(**{"kind": Run.Kind.MEASURE, f"{level}__in": levels}).order_by()
     rows = measuring.values_list("system", level).annotate(last=Max("repeat"))
     last_repeats = {(system, value): last for system, value, last in rows}
-    pairs = [(system, value) for value in levels for system in systems if (system, value) in last_repeats]
-    numbered_pairs = [(pair, number) for number in range(1, repeats + 1) for pair in pairs]
+    last_repeat = max(last_repeats.values(), default=0)
+    places = {system: place for place, system in enumerate(systems)}
     steps = []
-    for pair, number in numbered_pairs:
-        step = plan.step_at(experiment, systems[pair[0]], pair[1], last_repeats[pair] + number)
-        if experiment.loading == Experiment.Loading.EACH:
-            steps.append(step._replace(kind=Run.Kind.LOAD))
-        steps.append(step)
+    for number, value in product(range(1, repeats + 1), levels):
+        for system in sorted(systems, key=lambda key: in_turn(places[key], last_repeat + number)):
+            if (system, value) in last_repeats:
+                steps += _with_load(experiment, systems[system], value, last_repeats[system, value] + number)
     return steps
+
+
+def _with_load(experiment: Experiment, system: System, value: int, repeat: int) -> list[plan.Step]:
+    step = plan.step_at(experiment, system, value, repeat)
+    is_loaded_each_time = experiment.loading == Experiment.Loading.EACH
+    return [*([step._replace(kind=Run.Kind.LOAD)] if is_loaded_each_time else []), step]

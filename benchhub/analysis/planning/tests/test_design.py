@@ -8,10 +8,11 @@ from benchhub.analysis.planning.design import DesignError, Slot, canary, narrowe
 PART = {"workload": 1, "scale": 3000, "threads": "clients/2"}
 
 
-def test_blocked_goes_repeat_by_repeat_and_at_each_level_through_all_systems():
-    assert slots(2, [1, 8], 2) == [
+def test_blocked_goes_repeat_by_repeat_and_at_each_level_through_all_systems_in_turn():
+    assert slots(2, [1, 8], 3) == [
         (1, 1, 1), (2, 1, 1), (1, 8, 1), (2, 8, 1),
-        (1, 1, 2), (2, 1, 2), (1, 8, 2), (2, 8, 2),
+        (2, 1, 2), (1, 1, 2), (2, 8, 2), (1, 8, 2),
+        (1, 1, 3), (2, 1, 3), (1, 8, 3), (2, 8, 3),
     ]  # fmt: skip
 
 

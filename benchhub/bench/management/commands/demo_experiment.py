@@ -27,7 +27,7 @@ from benchhub.celery import wake
 HOST_NAME = "Demonstration target"
 HARDWARE_NAME = "Demonstration machine"
 CLIENT_LEVELS = [1, 2, 4, 8]
-REPEATS = 2
+REPEATS = 3
 DURATION_S = 3
 CLIENT_MAJOR = 18
 POLL_S = 0.25

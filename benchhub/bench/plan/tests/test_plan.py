@@ -34,8 +34,9 @@ def test_loads_come_first_and_then_all_systems_at_each_level_of_each_repeat(syst
     runs = queued(systems)
     assert [(run.kind, run.system.build.version) for run in runs[:2]] == [("load", "16"), ("load", "18")]
     assert [(run.repeat, run.clients, run.system.build.version) for run in runs[2:]] == [
-        (repeat, clients, version) for repeat in (1, 2) for clients in (1, 8) for version in ("16", "18")
-    ]
+        (1, 1, "16"), (1, 1, "18"), (1, 8, "16"), (1, 8, "18"),
+        (2, 1, "18"), (2, 1, "16"), (2, 8, "18"), (2, 8, "16"),
+    ]  # fmt: skip
 
 
 def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(systems):

@@ -45,7 +45,7 @@ def test_repeats_are_added_after_all_others_where_a_system_has_runs_and_counted_
     added = repeats.add(experiment, [4, 8], 2)
     assert summaries(added) == [
         ("16", "measure", 4, 3), ("18", "measure", 4, 3), ("16", "measure", 8, 3),
-        ("16", "measure", 4, 4), ("18", "measure", 4, 4), ("16", "measure", 8, 4),
+        ("18", "measure", 4, 4), ("16", "measure", 4, 4), ("16", "measure", 8, 4),
     ]  # fmt: skip
     assert [run.position for run in added] == list(range(last + 1, last + 7))
     assert summaries(repeats.add(experiment, [1], 1)) == [("16", "measure", 1, 3), ("18", "measure", 1, 3)]
