@@ -97,9 +97,9 @@ def _band(subject: Subject, points: Sequence[Point]) -> dict[str, Any]:
 
 
 def _marks(setup: Setup) -> dict[str, Any]:
-    """Mark each flip; those of one system, and those at which the cheapest of all changes, are full and written."""
+    """Mark each flip; those of one system or licence, and of the cheapest of all, are full and written."""
     flips = [(flip, sentence) for group, sentence in setup.groups for flip in group]
-    main = [flip.is_of_one_system or _is_of_cheapest(setup, flip) for flip, _ in flips]
+    main = [flip.is_of_one_system or flip.is_of_one_licence or _is_of_cheapest(setup, flip) for flip, _ in flips]
     written = _written([flip for (flip, _), is_main in zip(flips, main, strict=True) if is_main])
     return {
         "type": "scatter",

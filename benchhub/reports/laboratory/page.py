@@ -8,6 +8,10 @@ from functools import cached_property
 from django.http import QueryDict
 from django.urls import reverse
 
+from benchhub.analysis.pricing.certainty import SAME_RUNS
+from benchhub.analysis.pricing.laboratory import words
+from benchhub.analysis.pricing.laboratory.handles import DISCOUNT, UTILISATION
+from benchhub.analysis.statistics.estimate import NOT_TESTED, WITHHELD
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State, address
 from benchhub.reports.curves.figures import Figure
@@ -20,6 +24,7 @@ from .settings import OWN, PARAMETERS, Settings
 from .setup import MOST_DRAWN, Setup, Subject
 
 MOST_SAID = 6
+WHY_NONE = {DISCOUNT: "It lowers all prices alike.", UTILISATION: "It divides all prices alike."}
 IN_FORM = (*OWN, *PARAMETERS.values(), "licence")
 
 
@@ -83,9 +88,29 @@ class LaboratoryPage:
     def is_moved(self) -> bool:
         return any(handle.is_moved for handle in self.setup.handles.values())
 
+    @cached_property
+    def shared_doubt(self) -> str:
+        """Return what is not known of any flip that is not exact, to be said once; empty where it differs by flip."""
+        unsure = [group[0] for group, _ in self.setup.groups if group[0].zone.kind != SAME_RUNS]
+        kinds = {flip.zone.kind for flip in unsure}
+        if len(unsure) < 2 or len(kinds) > 1 or not kinds <= {NOT_TESTED, WITHHELD}:
+            return ""
+        return words.doubt(self.setup.axis, unsure[0])
+
     @property
     def sentences(self) -> list[str]:
-        return [sentence for _, sentence in self.setup.groups[:MOST_SAID]]
+        groups = self.setup.groups[:MOST_SAID]
+        return [words.turn(self.setup.axis, group) if self.shared_doubt else text for group, text in groups]
+
+    @property
+    def why_none(self) -> str:
+        """Say why nothing can flip along the axis; empty where something might."""
+        return WHY_NONE.get(self.setup.handle.name, "")
+
+    @property
+    def is_outside(self) -> bool:
+        """Tell whether the handle lies beyond the axis, as the reader's own range has it."""
+        return not self.setup.axis.low <= self.setup.handle.value <= self.setup.axis.high
 
     @property
     def unsaid(self) -> int:
@@ -118,8 +143,8 @@ class LaboratoryPage:
     @cached_property
     def panels(self) -> list[tuple[Panel, str]]:
         """Return the tables of flips and of lines, each with the address of its CSV."""
-        names = (tables.FLIPS, tables.LINES)
-        return [(tables.panel(self.setup, name), address(self.query, csv=[name])) for name in names]
+        panels = (tables.flip_panel(self.setup), tables.wide_panel(self.setup))
+        return [(panel, address(self.query, csv=[panel.name])) for panel in panels]
 
     @property
     def handles_csv(self) -> str:

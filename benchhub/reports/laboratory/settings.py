@@ -58,10 +58,14 @@ class Settings:
             CORES: reader.read("cores", _cores, None),
             THROUGHPUT: reader.read("throughput", _throughput, None),
         }
+        low, high = (reader.read(name, _end, None) for name in ("from", "to"))
+        if low is not None and high is not None and low >= high:
+            reader.problems["to"] = "Let the axis end above its start. Until then the usual one is used."
+            low = high = None
         return cls(
             along=reader.read("along", _along, ""),
-            low=reader.read("from", _end, None),
-            high=reader.read("to", _end, None),
+            low=low,
+            high=high,
             **{name: query.get(name, "").strip() for name in ("priced", "machine", "system")},
             values={name: value for name, value in values.items() if value is not None},
             problems=reader.problems,

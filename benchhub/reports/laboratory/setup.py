@@ -177,14 +177,16 @@ class Setup:
     def _cores(self) -> Handle:
         machine = self.machine.machine()
         usual, least = Decimal(machine.cores_per_socket), Decimal(machine.disabled_cores_per_socket + 1)
-        nouns = {"noun": "core per socket", "plural": "cores per socket", "subject": str(self.machine)}
-        return Handle(CORES, max(least, self._value(CORES, usual)), usual, least, **nouns)
+        whose = f" of {self.machine}" if len(self.machines) > 1 else ""
+        nouns = {"noun": f"core per socket{whose}", "plural": f"cores per socket{whose}"}
+        value = max(least, self._value(CORES, usual))
+        return Handle(CORES, value, usual, least, **nouns, subject=str(self.machine))
 
     def _throughput(self) -> Handle:
         load = next(subject.load for subject in self.subjects if subject.entry.key == self.system.key)
-        usual, unit = load.throughput.value, self.comparison.prices.unit
-        value = self._value(THROUGHPUT, usual)
-        return Handle(THROUGHPUT, value, usual, Decimal("0.01"), unit=unit, subject=self.system.label)
+        usual, label = load.throughput.value, self.system.label
+        value, unit = self._value(THROUGHPUT, usual), f"{self.comparison.prices.unit} of {label}"
+        return Handle(THROUGHPUT, value, usual, Decimal("0.01"), unit=unit, subject=label)
 
     def _value(self, name: str, usual: Decimal) -> Decimal:
         return self.settings.values.get(name, usual)

@@ -6,9 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from benchhub.analysis.pricing.certainty import SAME_RUNS
+from benchhub.analysis.pricing.laboratory.choices import Choice
 from benchhub.analysis.pricing.laboratory.flips import TESTED, Flip
 from benchhub.analysis.pricing.laboratory.words import zone_ends
-from benchhub.analysis.pricing.money import rounded, rounded_quotient
+from benchhub.analysis.pricing.money import rounded, rounded_quotient, trimmed
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
 from benchhub.reports.prices.table import Cell, places_of
 
@@ -16,7 +17,7 @@ from .setup import Setup, Subject
 
 FLIPS, LINES, HANDLES = "flips", "lines", "handles"
 TABLES = (FLIPS, LINES, HANDLES)
-DIGITS = 5
+DIGITS, PLACES = 5, 6
 HOW_SURE = {SAME_RUNS: "exact: the same runs on both sides", TESTED: "95% interval of the ratio"}
 
 
@@ -51,7 +52,7 @@ def line_panel(setup: Setup) -> Panel:
         "No price",
     )  # fmt: skip
     rows = tuple(row for subject in setup.drawn for row in _line(setup, subject))
-    return Panel(LINES, "Prices along the axis", (), columns, rows)
+    return Panel(LINES, "Prices along the axis with their ranges", (), columns, rows)
 
 
 def _line(setup: Setup, subject: Subject) -> list[PanelRow]:
@@ -64,6 +65,25 @@ def _line(setup: Setup, subject: Subject) -> list[PanelRow]:
         names = (_shown(point.value), choice.system_label, choice.licence_label)
         rows.append(PanelRow((*names, price, *amounts, point.why)))
     return rows
+
+
+def wide_panel(setup: Setup) -> Panel:
+    """Return the lines side by side, a row for each value, as an eye compares them; a file has each with its range."""
+    choices = [subject.choice for subject in setup.drawn]
+    columns = (f"{setup.handle.title}, {setup.handle.unit_words}", *(choice.name for choice in choices))
+    rows = tuple(
+        PanelRow(
+            (_shown(value), *(_price(setup, choice, value) for choice in choices)),
+            is_marked=value == setup.handle.value,
+        )
+        for value in setup.laboratory.values
+    )
+    return Panel(LINES, f"Prices along the axis, {setup.unit}", (), columns, rows)
+
+
+def _price(setup: Setup, choice: Choice, value: Decimal) -> Decimal | None:
+    price = setup.laboratory.price(choice, value)
+    return None if price is None else amount(price)
 
 
 def handle_panel(setup: Setup) -> Panel:
@@ -93,4 +113,5 @@ def amount(price: Fraction) -> Decimal:
 
 
 def _shown(value: Decimal) -> Value:
-    return int(value) if value == value.to_integral_value() else value
+    """Return a value of the axis without digits that nobody set: a mean of repeats has 12."""
+    return int(value) if value == value.to_integral_value() else trimmed(rounded(value, PLACES))

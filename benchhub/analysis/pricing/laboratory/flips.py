@@ -57,6 +57,10 @@ class Flip:
     def is_of_one_system(self) -> bool:
         return self.first.system == self.other.system
 
+    @property
+    def is_of_one_licence(self) -> bool:
+        return self.first.licence == self.other.licence
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:

@@ -42,32 +42,41 @@ def _names(choices: Sequence[Choice]) -> str:
 
 
 def grouped(pair_flips: Sequence[Flip]) -> list[list[Flip]]:
-    """Put together flips of the same two licences at the same value: of one system each, the runs cancel out.
+    """Put together flips at one value of the same two licences, of one system each, or of two systems, under one each.
 
-    Those come first, as nothing is unsure about them; then the others by rising value.
+    Those of one system come first, as nothing is unsure about them, then those of one licence, each by rising value.
     """
-    groups: dict[tuple[object, ...], list[Flip]] = {}
+    groups: dict[tuple[int, Decimal, object], list[Flip]] = {}
     for flip in pair_flips:
-        pair = (flip.first.licence, flip.other.licence)
-        key = pair if flip.is_of_one_system else (*pair, flip.first.system, flip.other.system)
-        groups.setdefault((not flip.is_of_one_system, flip.value, *key), []).append(flip)
-    return [groups[key] for key in sorted(groups, key=lambda key: (key[0], key[1]))]
+        licences, systems = (flip.first.licence, flip.other.licence), (flip.first.system, flip.other.system)
+        key: tuple[int, Decimal, object] = (2, flip.value, (licences, systems))
+        if flip.is_of_one_system:
+            key = (0, flip.value, licences)
+        elif flip.is_of_one_licence:
+            key = (1, flip.value, (systems, flip.after, flip.is_end))
+        groups.setdefault(key, []).append(flip)
+    return [groups[key] for key in sorted(groups, key=lambda key: key[:2])]
 
 
 def sentence(axis: Axis, group: Sequence[Flip]) -> str:
     """Say where two choices change places, and how sure that is."""
+    return " ".join(filter(None, (turn(axis, group), doubt(axis, group[0]))))
+
+
+def turn(axis: Axis, group: Sequence[Flip]) -> str:
+    """Say where two choices change places."""
     flip = group[0]
     if flip.is_of_one_system:
-        first, other = flip.first.licence_label, flip.other.licence_label
         systems = listing(flip.first.system_label for flip in group)
-        where = f"for {systems}"
-    else:
-        first, other, where = flip.first.name, flip.other.name, ""
-    return " ".join(filter(None, (_turn(axis, flip, first, other, where), doubt(axis, flip))))
+        return _turn(axis, flip, flip.first.licence_label, flip.other.licence_label, f" for {systems}")
+    if flip.is_of_one_licence:
+        licences = listing(flip.first.licence_label for flip in group)
+        return _turn(axis, flip, flip.first.system_label, flip.other.system_label, f", under {licences}")
+    return _turn(axis, flip, flip.first.name, flip.other.name, "")
 
 
 def _turn(axis: Axis, flip: Flip, first: str, other: str, where: str) -> str:
-    value, where = axis.words(flip.value), f" {where}" if where else ""
+    value = axis.words(flip.value)
     if flip.is_end:
         return f"From {value} on only {other} is to be had, {first} was the cheaper before{where}."
     if axis.is_whole:

@@ -104,6 +104,29 @@ def test_cores_are_said_as_they_are_counted(reader, repeated, systems, prices):
     assertContains(page, "From 3 cores per socket on Per socket is cheaper than Per core for PostgreSQL 16 and ")
 
 
+def test_systems_that_flip_alike_under_each_licence_are_said_once(reader, repeated, systems, prices):
+    # 16 costs as much as 18 once 18 is as fast, whatever the licence
+    page = reader.get(address(repeated, systems, along="throughput", system=key(repeated, systems[1])))
+    sentence = (
+        "below it PostgreSQL 16 is the cheaper, above it PostgreSQL 18, under Hardware only, Per socket and Per core"
+    )
+    assertContains(page, f"TPS of PostgreSQL 18: {sentence}. From ")
+    assertContains(page, "the runs do not tell them apart.")
+
+
+def test_what_is_not_tested_of_any_flip_is_said_once(reader, experiment, systems, prices):
+    page = reader.get(address(experiment, systems, priced=prices["core"].pk))
+    assertContains(page, "Between two systems:</b> Not tested: that takes three repeats of each.")
+    sentences = page.content.decode().split("figure-laboratory")[0]
+    assert sentences.count("Not tested") == 1
+
+
+def test_where_nothing_can_flip_the_page_says_why(reader, repeated, systems, prices):
+    for along, reason in (("discount", "It lowers all prices alike."), ("utilisation", "It divides all prices alike.")):
+        page = reader.get(address(repeated, systems, along=along))
+        assertContains(page, f"No two of these choices change places on this axis. {reason}")
+
+
 def test_a_range_of_the_readers_own_is_kept_and_a_wrong_one_gets_a_sentence(reader, repeated, systems, prices):
     room = setup(repeated, systems, priced=prices["core"].pk, from_=400, to=500)
     assert (room.axis.low, room.axis.high) == (400, 500)
@@ -115,6 +138,10 @@ def test_a_range_of_the_readers_own_is_kept_and_a_wrong_one_gets_a_sentence(read
         assertContains(page, "figure-laboratory")
     turned = setup(repeated, systems, from_=500, to=400)
     assert turned.axis.low < turned.axis.high
+    assertContains(reader.get(address(repeated, systems, from_=500, to=400)), "Let the axis end above its start.")
+    beyond = reader.get(address(repeated, systems, from_=400, to=500))
+    assertContains(beyond, "The handle, at 1,800 EUR per physical core and year, lies beyond this axis.")
+    assertNotContains(reader.get(address(repeated, systems)), "lies beyond this axis")
 
 
 def test_where_nothing_flips_near_by_the_axis_goes_farther(repeated, systems, prices):
