@@ -127,8 +127,9 @@ class LaboratoryPage:
         subject, cell = self.setup.ranked[0]
         if cell.quote is None:
             return ""
-        price = f"{cell.price:,} {cell.quote.currency} per {self.comparison.prices.unit}"
-        return f"At {self.setup.handle.words} the lowest as measured is {subject.choice.name}, {price}."
+        price = cell.per_million if self.setup.laboratory.is_per_million else cell.price
+        lowest = f"{subject.choice.name}, {price:,} {self.setup.unit}"
+        return f"At {self.setup.handle.words} the lowest as measured is {lowest}."
 
     @cached_property
     def ranked(self) -> list[tuple[Subject, Cell, str]]:

@@ -53,6 +53,11 @@
   // The slider has no name: what it says is sent by its number, after the pause.
   document.addEventListener("change", (event) => {
     if (event.target.matches("input[data-number]")) event.stopPropagation();
+    // What was set for one licence, machine, system or axis means nothing for another.
+    for (const id of (event.target.dataset?.clears || "").split(" ")) {
+      const number = id && document.getElementById(id);
+      if (number) number.value = "";
+    }
   }, true);
   // While a button is down plotly lays a cover over the page, so that moves are of no element of the chart.
   document.addEventListener("pointerdown", (event) => {

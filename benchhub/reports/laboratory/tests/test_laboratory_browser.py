@@ -108,6 +108,22 @@ def test_another_axis_is_drawn_without_a_reload(tab):
     assert tab.evaluate("document.getElementById('chart-laboratory').layout.xaxis.title.text").startswith("Cores")
 
 
+def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
+    for name, number in (("handle-licence-price", "400"), ("to", "900")):
+        tab.locator(f"#{name}").fill(number)
+        tab.locator(f"#{name}").press("Tab")
+        tab.wait_for_url(f"**={number}*")
+    tab.get_by_label("Licence whose price is moved").select_option(label="Per socket")
+    at_handles(tab, "At 4,200 EUR per occupied socket and year")
+    assert "price=" not in tab.url and "to=" not in tab.url
+    tab.locator("#to").fill("9000")
+    tab.locator("#to").press("Tab")
+    tab.wait_for_url("**to=9000*")
+    tab.locator("label:has(input[value=term])").click()
+    at_handles(tab, "At 3 years")
+    assert "to=" not in tab.url
+
+
 def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     context = chromium.new_context(base_url=live_server.url, java_script_enabled=False)
     tab = context.new_page()
