@@ -123,13 +123,13 @@ class LaboratoryPage:
 
     @property
     def at_handle(self) -> str:
-        """Say which choice is the cheapest where the handles are."""
+        """Say which choice is the lowest where the handles are, as the comparison says it of its own prices."""
+        where, lead = f"The handle is at {self.setup.handle.words}.", self.setup.table.lead
         subject, cell = self.setup.ranked[0]
-        if cell.quote is None:
-            return ""
-        price = cell.per_million if self.setup.laboratory.is_per_million else cell.price
-        lowest = f"{subject.choice.name}, {price:,} {self.setup.unit}"
-        return f"At {self.setup.handle.words} the lowest as measured is {lowest}."
+        if lead or cell.quote is None:
+            return f"{where} {lead}".strip()
+        price = f"{cell.price:,} {cell.quote.currency} per {self.comparison.prices.unit}"
+        return f"{where} Lowest as measured: {subject.choice.name}, {price}."
 
     @cached_property
     def ranked(self) -> list[tuple[Subject, Cell, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
@@ -34,7 +34,7 @@ from benchhub.reports.curves.panel import unlike
 from benchhub.reports.prices.loads import At
 from benchhub.reports.prices.orders import NoPrice, Priced
 from benchhub.reports.prices.pictures import drawn
-from benchhub.reports.prices.table import Cell, with_amounts
+from benchhub.reports.prices.table import Cell, Row, Table, with_amounts
 
 from .handles import REACHES, Handle
 from .settings import Settings
@@ -111,8 +111,6 @@ class Setup:
         is_per_million = self.axis.name == UTILISATION
         return f"{self.currency} per {'million transactions' if is_per_million else self.comparison.prices.unit}"
 
-    # What handles are of
-
     @cached_property
     def licences(self) -> list[LicenceModel]:
         """Return the licence models whose price can be moved."""
@@ -142,8 +140,6 @@ class Setup:
     def system(self) -> Entry:
         by_key = {entry.key: entry for entry in self.systems}
         return by_key.get(self.settings.system, self.systems[-1])
-
-    # Handles
 
     @cached_property
     def handles(self) -> dict[str, Handle]:
@@ -207,8 +203,6 @@ class Setup:
         """Return the handle along whose axis prices are drawn: that of the licence price unless another is chosen."""
         return self.handles.get(self.settings.along) or next(iter(self.handles.values()))
 
-    # Answers
-
     @cached_property
     def _search(self) -> tuple[Laboratory, list[Flip]]:
         """Return the choices along the axis with their flips: without a range of the reader's own, as far as any is."""
@@ -258,8 +252,6 @@ class Setup:
         """Return flips of the same licences at the same value, with the sentence that says so."""
         return [(group, words.sentence(self.axis, group)) for group in words.grouped(self.flips)]
 
-    # At the handles
-
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
         """Return the price of each choice where the handles are, by the keys of system and licence."""
@@ -276,6 +268,17 @@ class Setup:
         priced = Priced(subject.choice.order, quote.cost, notes, sheet)
         cell = Cell(subject.model, priced=priced, quote=quote, flags=priced.flags)
         return with_amounts(cell, quote, subject.load, self.comparison.terms)
+
+    @cached_property
+    def table(self) -> Table:
+        """Return the comparison's table with the handles moved: its words for the lowest price are those of there."""
+        prices = self.comparison.prices
+        rows = zip(self.comparison.entries, prices.rows, strict=True)
+        return replace(prices, rows=tuple(self._row(entry.key, row) for entry, row in rows))
+
+    def _row(self, system: str, row: Row) -> Row:
+        cells = (self.cells.get((system, str(cell.model.pk)), cell) for cell in row.cells)
+        return replace(row, cells=tuple(cells))
 
     @cached_property
     def ranked(self) -> list[tuple[Subject, Cell]]:

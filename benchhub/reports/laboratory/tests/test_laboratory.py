@@ -121,6 +121,13 @@ def test_what_is_not_tested_of_any_flip_is_said_once(reader, experiment, systems
     assert sentences.count("Not tested") == 1
 
 
+def test_the_lowest_price_where_the_handles_are_is_said_as_the_comparison_says_it(repeated, systems, prices):
+    room = setup(repeated, systems)
+    assert room.table.lead == room.comparison.prices.lead != ""
+    moved = setup(repeated, systems, priced=prices["core"].pk, price=0, licence=prices["core"].pk)
+    assert moved.table.lead.startswith("Lowest of all that is shown: PostgreSQL 18 under Per core, 4.46")
+
+
 def test_where_nothing_can_flip_the_page_says_why(reader, repeated, systems, prices):
     for along, reason in (("discount", "It lowers all prices alike."), ("utilisation", "It divides all prices alike.")):
         page = reader.get(address(repeated, systems, along=along))

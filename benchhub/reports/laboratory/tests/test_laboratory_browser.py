@@ -54,14 +54,17 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     assert float(slider.input_value()) == handle_line(tab) == 1800
     slider.focus()
     slider.press("Home")
-    at_handles(tab, "At 0 EUR per physical core and year the lowest as measured is PostgreSQL 18 under Per core")
+    at_handles(
+        tab,
+        "The handle is at 0 EUR per physical core and year. Lowest of all that is shown: PostgreSQL 18 under Per core",
+    )
     assert handle_line(tab) == 0
     assert tab.locator("#handle-licence-price").input_value() == "0"
     assert "price=0" in tab.url
     assert slider.get_attribute("aria-valuetext") == "0 EUR per physical core and year"
     assert tab.evaluate("document.activeElement.id") == "slider-licence-price"
     tab.reload()
-    at_handles(tab, "At 0 EUR per physical core and year")
+    at_handles(tab, "The handle is at 0 EUR per physical core and year")
 
 
 def test_the_handle_is_dragged_in_the_chart(tab):
@@ -75,7 +78,7 @@ def test_the_handle_is_dragged_in_the_chart(tab):
     tab.mouse.up()
     tab.wait_for_url("**price=*")
     assert 150 < handle_line(tab) < 350
-    at_handles(tab, "the lowest as measured is PostgreSQL 18 under Per core")
+    at_handles(tab, "Lowest of all that is shown: PostgreSQL 18 under Per core")
 
 
 def test_the_slider_lies_under_the_axis_of_the_chart(tab):
@@ -114,13 +117,13 @@ def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
         tab.locator(f"#{name}").press("Tab")
         tab.wait_for_url(f"**={number}*")
     tab.get_by_label("Licence whose price is moved").select_option(label="Per socket")
-    at_handles(tab, "At 4,200 EUR per occupied socket and year")
+    at_handles(tab, "The handle is at 4,200 EUR per occupied socket and year")
     assert "price=" not in tab.url and "to=" not in tab.url
     tab.locator("#to").fill("9000")
     tab.locator("#to").press("Tab")
     tab.wait_for_url("**to=9000*")
     tab.locator("label:has(input[value=term])").click()
-    at_handles(tab, "At 3 years")
+    at_handles(tab, "The handle is at 3 years.")
     assert "to=" not in tab.url
 
 
@@ -133,5 +136,5 @@ def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     tab.locator("#handle-licence-price").fill("400")
     tab.get_by_role("button", name="Apply").click()
     assert "price=400" in tab.url
-    tab.get_by_text("At 400 EUR per physical core and year the lowest").wait_for()
+    tab.get_by_text("The handle is at 400 EUR per physical core and year.").wait_for()
     context.close()
