@@ -37,6 +37,7 @@ NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
 TESTED_BELOW = {
     "tuning-steps",
+    "laboratory",
     "published-report",
     "comparison-new",
     "shared",
@@ -131,7 +132,7 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
     assert faults(tab) == {}
 
 
-def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(tab, rows):
+def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_serious_fault(tab, rows):
     first = rows["system"]
     second = testing.make_system("17", rows["host"], rows["hardware"])
     made = testing.make_experiment([first, second], name="Repeated")
@@ -148,6 +149,7 @@ def test_a_comparison_of_repeats_its_steps_and_a_refusal_have_no_serious_fault(t
     for path, charts in (
         (f"{reverse('compare')}?{curves}", 2),
         (f"{reverse('tuning-steps')}?{curves}", 1),
+        (f"{reverse('laboratory')}?{curves}", 1),
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
         open_with_axe(tab, path)

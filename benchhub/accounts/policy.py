@@ -12,7 +12,7 @@ VIEWERS = frozenset({
     "home", "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
     "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
-    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
+    "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
     "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",

@@ -2,6 +2,7 @@ from django.urls import path
 
 from .comparison import views as comparison
 from .experiments import views as experiments
+from .laboratory import views as laboratory
 from .published import views as published
 from .sharing import link_views as links
 from .sharing import views as sharing
@@ -33,6 +34,7 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/<str:name>", links.file, name="shared-open-file"),
     path("compare/declarations/<int:pk>/withdraw", comparison.withdraw, name="comparability-withdraw"),
     path("compare/steps/", comparison.steps, name="tuning-steps"),
+    path("compare/laboratory/", laboratory.laboratory, name="laboratory"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),
     path("published/<slug:slug>/publish", sharing.published_publish, name="published-publish"),

@@ -11,7 +11,7 @@ from . import examples, problems
 from .authentication import TokenAuthentication, scope_of
 
 # What is read here may be impossible as things stand; files, also on this installation.
-MADE_ON_DEMAND = ("/bundle/", "/files/{name}/", "/comparisons/document/", "/tuning-steps/")
+MADE_ON_DEMAND = ("/bundle/", "/files/{name}/", "/comparisons/document/", "/tuning-steps/", "/laboratory/")
 WRITES = ("create", "partial_update", "revise")
 PROBLEM = {
     "type": "object",

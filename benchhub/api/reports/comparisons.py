@@ -170,7 +170,7 @@ class Comparisons(View):
     def list(self, request: Request) -> Response:
         """Compare curves, and price them by terms. Like the page, it has its whole state in the address."""
         state = state_of(request._request.GET, {"baseline", CEILING, *NAMES})
-        _require_terms(state)
+        require_terms(state)
         if state.ceiling.error:
             raise wrong({CEILING: state.ceiling.error})
         return Response(_compared(comparisons.Comparison.load(state)))
@@ -180,7 +180,7 @@ class Comparisons(View):
     def document(self, request: Request) -> HttpResponse:
         """Return all that the page shows, in the format of a snapshot (docs/snapshots.md); nothing is frozen."""
         state = state_of(request._request.GET, set(STATE))
-        _require_terms(state)
+        require_terms(state)
         try:
             document = publish.comparison_now(state)
         except NothingToPublishError as error:
@@ -204,7 +204,8 @@ def require_whole(comparison: comparisons.Comparison) -> None:
         raise problems.Problem(409, " ".join(comparison.problems))
 
 
-def _require_terms(state: State) -> None:
+def require_terms(state: State) -> None:
+    """Raise a problem where a term in the address was not understood."""
     if faults := state.terms().problems:
         raise wrong(dict(faults))
 

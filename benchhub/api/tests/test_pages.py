@@ -117,6 +117,7 @@ webhook-delete: DELETE webhooks/{id}/
 compare: GET curves/, GET comparisons/, GET comparisons/document/, POST declarations/
 comparability-withdraw: POST declarations/{id}/withdraw/
 tuning-steps: GET tuning-steps/
+laboratory: GET laboratory/
 comparisons: GET kept-comparisons/
 comparison: GET kept-comparisons/{id}/
 comparison-new: POST kept-comparisons/

@@ -24,7 +24,7 @@ snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-repo
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
-runs/{id}/evidence/{file}/
+runs/{id}/evidence/{file}/ laboratory/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/

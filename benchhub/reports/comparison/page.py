@@ -86,6 +86,10 @@ class ComparisonPage:
         keys = [entry.key for entry in self.comparison.entries]
         return f"{reverse('tuning-steps')}{State.of_curves(keys).address()}"
 
+    @property
+    def laboratory_address(self) -> str:
+        return f"{reverse('laboratory')}{self.address}"
+
     @cached_property
     def is_changed(self) -> bool:
         """Tell whether the address differs from the comparison that was kept."""

@@ -87,6 +87,10 @@ class Costs:
             self._costs[key] = self._priced(hardware, model, self.terms.standbys)
         return self._costs[key]
 
+    def order(self, hardware: Hardware, model: LicenceModel) -> Order:
+        """Return what is bought of a hardware and a licence. Raises PricingError for rules or prices that are wrong."""
+        return self._order(hardware, self.licence(model), self._sheet(hardware), self.terms.standbys)
+
     def with_standbys(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
         return self._priced(hardware, model, standbys)
 

@@ -227,7 +227,7 @@ def _cell(system_curve: SystemCurve, load: At, model: LicenceModel, costs: Costs
     flags = priced.flags
     if today is not None:
         flags += _restated(quote, _of_today(system_curve, model, today))
-    return _with_amounts(Cell(model, priced=priced, quote=quote, flags=flags), quote, load, costs.terms)
+    return with_amounts(Cell(model, priced=priced, quote=quote, flags=flags), quote, load, costs.terms)
 
 
 def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
@@ -235,7 +235,7 @@ def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> P
     return today.price(system_curve.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
-def _with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
+def with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
     """Round the cell's amounts to the digits that the throughput has, and to the cent at the coarsest."""
     known_digits, spread = load.level.throughput.digits, interval(quote)
     places = places_of(quote.quotient, known_digits)

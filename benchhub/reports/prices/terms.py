@@ -103,7 +103,7 @@ class Terms:
 def terms(query: QueryDict, today: date | None = None) -> Terms:
     """Read the terms of an address. Missing and wrong values are as usual."""
     current_day = today or timezone.now().date()
-    reader = _Reader(query)
+    reader = Reader(query)
     return Terms(
         today=current_day,
         years=reader.read("term", _term, DEFAULT_TERM_YEARS),
@@ -129,7 +129,7 @@ def rest(query: QueryDict, names: tuple[str, ...]) -> tuple[tuple[str, str], ...
     return tuple((name, value) for name, values in query.lists() if name not in names for value in values if value)
 
 
-class _Reader:
+class Reader:
     """The reader of one address; notes what was typed, and what of it was not understood."""
 
     def __init__(self, query: QueryDict) -> None:
@@ -158,28 +158,29 @@ class _Reader:
         return frozenset(keys)
 
 
-def _one_of(text: str, values: tuple[str, ...], sentence: str) -> str:
+def one_of(text: str, values: tuple[str, ...], sentence: str) -> str:
+    """Return the text if it is one of the values; raise ValueError with the sentence otherwise."""
     if text not in values:
         raise ValueError(sentence)
     return text
 
 
 def _term(text: str) -> int:
-    return int(_one_of(text, tuple(map(str, TERMS_YEARS)), "Choose a term of 1 to 5 years."))
+    return int(one_of(text, tuple(map(str, TERMS_YEARS)), "Choose a term of 1 to 5 years."))
 
 
 def _rounding(text: str) -> Rounding:
-    return ROUNDINGS[_one_of(text, tuple(ROUNDINGS), "Choose rounding to nearest or up.")][0]
+    return ROUNDINGS[one_of(text, tuple(ROUNDINGS), "Choose rounding to nearest or up.")][0]
 
 
 def _load(text: str) -> str:
     if text in (PEAK, WITHIN):
         return text
-    return str(_whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency."))
+    return str(whole(text, 1, 10**9, "Choose the peak, a number of clients, or a latency."))
 
 
 def _ceiling(text: str) -> Decimal:
-    return _number(text, SMALLEST, Decimal(10**6), "Write a latency in ms above 0, such as 10 or 2.5.")
+    return number(text, SMALLEST, Decimal(10**6), "Write a latency in ms above 0, such as 10 or 2.5.")
 
 
 def _day(text: str, today: date) -> date:
@@ -199,32 +200,34 @@ def _currency(text: str) -> str:
 
 
 def _discount(text: str) -> Decimal:
-    return _number(text, Decimal(0), HUNDRED, "Write a discount from 0 to 100 per cent, such as 12.5.")
+    return number(text, Decimal(0), HUNDRED, "Write a discount from 0 to 100 per cent, such as 12.5.")
 
 
 def _support(text: str) -> Decimal:
-    return _number(text, Decimal(0), HUNDRED, "Write support from 0 to 100 per cent a year, such as 20.")
+    return number(text, Decimal(0), HUNDRED, "Write support from 0 to 100 per cent a year, such as 20.")
 
 
 def _standbys(text: str) -> int:
-    return _whole(text, 0, MOST_STANDBYS, f"Write a whole number of standbys from 0 to {MOST_STANDBYS}.")
+    return whole(text, 0, MOST_STANDBYS, f"Write a whole number of standbys from 0 to {MOST_STANDBYS}.")
 
 
 def _utilisation(text: str) -> Decimal:
-    return _number(text, SMALLEST, HUNDRED, "Write a utilisation above 0 and up to 100 per cent.")
+    return number(text, SMALLEST, HUNDRED, "Write a utilisation above 0 and up to 100 per cent.")
 
 
 def _users(text: str) -> int:
-    return _whole(text, 1, MOST_USERS, f"Write a whole number of named users from 1 to {MOST_USERS:,}.")
+    return whole(text, 1, MOST_USERS, f"Write a whole number of named users from 1 to {MOST_USERS:,}.")
 
 
-def _whole(text: str, least: int, most: int, sentence: str) -> int:
+def whole(text: str, least: int, most: int, sentence: str) -> int:
+    """Return a whole number within bounds; raise ValueError with the sentence for anything else."""
     if not re.fullmatch("[0-9]{1,10}", text) or not least <= int(text) <= most:
         raise ValueError(sentence)
     return int(text)
 
 
-def _number(text: str, least: Decimal, most: Decimal, sentence: str) -> Decimal:
+def number(text: str, least: Decimal, most: Decimal, sentence: str) -> Decimal:
+    """Return a number within bounds; raise ValueError with the sentence for anything else."""
     if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,6})?", text) or not least <= Decimal(text) <= most:
         raise ValueError(sentence)
     return Decimal(text)

@@ -7,6 +7,7 @@
   const MARGINS_PX = 90;
   const PHONE_PX = 450;
   const FEW_NAMES = 4;
+  const NAMES_PX = { above: 20, below: 62, line: 15, letter: 6.2, lead: 14 };
   const drawn = new Map();
   const asked = new URLSearchParams(location.search);
   const chosen = {};
@@ -76,6 +77,35 @@
     };
   }
 
+  // Names at the ends of lines, moved apart where lines end close together; each leads to its line. A phone has room
+  // for their numbers only.
+  function endNames(given, colour, chart) {
+    if (!given.meta?.names?.length) return {};
+    const isPhone = chart.clientWidth < PHONE_PX;
+    const [low, high] = given.yaxis.range;
+    const height = chart.clientHeight - NAMES_PX.above - NAMES_PX.below;
+    const names = given.meta.names.map((name) => {
+      const lines = (isPhone ? name.number : name.text).split("<br>");
+      return { ...name, lines, half: (lines.length * NAMES_PX.line) / 2, px: ((high - name.y) / (high - low)) * height };
+    });
+    names.sort((a, b) => a.px - b.px);
+    const room = (i) => names[i - 1].half + names[i].half;
+    names.forEach((name, i) => { name.at = i ? Math.max(name.px, names[i - 1].at + room(i)) : name.px; });
+    for (let i = names.length - 1, floor = height; i >= 0; i -= 1) {
+      names[i].at = Math.min(names[i].at, floor);
+      floor = names[i].at - (i ? room(i) : 0);
+    }
+    const longest = Math.max(...names.flatMap((name) => name.lines.map((line) => line.length)));
+    return {
+      margin: { l: 56, r: NAMES_PX.lead + 6 + NAMES_PX.letter * longest, t: NAMES_PX.above, b: NAMES_PX.below },
+      annotations: names.map((name) => ({
+        x: name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: NAMES_PX.lead,
+        ay: name.at - name.px, arrowhead: 0, arrowwidth: 1,
+        arrowcolor: colour("series-" + (name.series % SERIES_COLOURS)), font: { size: 11, color: colour("ink") },
+      })),
+    };
+  }
+
   function openRunOnClick(chart) {
     if (!chart.dataset.runPath) return;
     chart.on("plotly_click", (event) => {
@@ -110,7 +140,8 @@
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
       showSendToCloud: false, plotlyServerURL: "",
     };
-    await Plotly.react(chart, traces, layout(figure.layout, colour, traces, chart.clientWidth), config);
+    const drawing = { ...layout(figure.layout, colour, traces, chart.clientWidth), ...endNames(figure.layout, colour, chart) };
+    await Plotly.react(chart, traces, drawing, config);
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
     chart.dataset.clickable = "yes";

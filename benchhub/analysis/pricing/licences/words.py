@@ -31,6 +31,14 @@ def price_of(rules: LicenceRules) -> str:
     return f"{unit(rules)}, {PERIODS.get(rules.payment, f'for a {rules.period}')}"
 
 
+def per(rules: LicenceRules) -> str:
+    """Complete 'an amount per ...': 'physical core and year', 'pack of 2 vCPUs and hour', 'socket, for good'."""
+    covered = unit(rules).removeprefix("one ").removeprefix("a ")
+    if rules.payment == "perpetual":
+        return f"{covered}, for good"
+    return f"{covered} and {'hour' if rules.payment == 'hourly' else rules.period}"
+
+
 def words(rules: LicenceRules) -> str:
     """Return the rules in short sentences."""
     if rules.metric == "none":

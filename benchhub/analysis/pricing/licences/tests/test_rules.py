@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchhub.analysis.pricing.licences import words as rule_words
 from benchhub.analysis.pricing.licences.rules import CHOICES, Factor, LicenceRules, RulesError, Tier, defaults
 from benchhub.analysis.pricing.licences.rules_form import rules_from, to_mapping
 
@@ -254,3 +255,17 @@ percents = st.decimals(0, 100, places=2)
 )
 def test_writing_and_reading_gives_the_same_rules(rules):
     assert rules_from(json.loads(json.dumps(to_mapping(rules)))) == rules
+
+
+def test_a_rate_reads_as_what_an_amount_is_for():
+    rates = (
+        ({"metric": "core"}, "physical core and year"),
+        ({"metric": "socket", "payment": "perpetual"}, "occupied socket, for good"),
+        ({"metric": "vcpu", "payment": "hourly"}, "vCPU and hour"),
+        (
+            {"metric": "core", "pack": 2, "is_price_per_pack": True, "period": "month"},
+            "pack of 2 physical cores and month",
+        ),
+    )
+    for fields, words in rates:
+        assert rule_words.per(rules_from(fields)) == words
