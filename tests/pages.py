@@ -18,6 +18,7 @@ def names(resolver: URLResolver | None = None) -> Iterator[str]:
 PAGES = {
     "home": None,
     "login": None,
+    "search": None,
     "experiments": None,
     "experiment-new": None,
     "presets": None,

@@ -3,11 +3,13 @@ from django.urls import path
 from .comparison import views as comparison
 from .experiments import views as experiments
 from .published import views as published
+from .search import views as search
 from .sharing import link_views as links
 from .sharing import views as sharing
 
 urlpatterns = [
     path("", experiments.home, name="home"),
+    path("search/", search.search, name="search"),
     path("experiments/", experiments.experiments, name="experiments"),
     path("compare/", comparison.compare, name="compare"),
     path("comparisons/", sharing.comparisons, name="comparisons"),
