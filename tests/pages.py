@@ -19,6 +19,7 @@ PAGES = {
     "home": None,
     "login": None,
     "search": None,
+    "calendar": None,
     "experiments": None,
     "experiment-new": None,
     "presets": None,

@@ -82,7 +82,7 @@ ROOMS = {
         "run_page",
         "operations",
     ),
-    "benchhub/reports": ("curves", "prices", "comparison", "experiments", "published", "sharing", "search"),
+    "benchhub/reports": ("curves", "prices", "comparison", "experiments", "published", "sharing", "board", "search"),
     "benchhub/api": ("core", "catalog", "bench", "reports"),
 }
 MOST_MODULES = 15

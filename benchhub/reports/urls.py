@@ -1,5 +1,6 @@
 from django.urls import path
 
+from .board import views as board
 from .comparison import views as comparison
 from .experiments import views as experiments
 from .published import views as published
@@ -8,7 +9,9 @@ from .sharing import link_views as links
 from .sharing import views as sharing
 
 urlpatterns = [
-    path("", experiments.home, name="home"),
+    path("", board.home, name="home"),
+    path("calendar/", board.calendar, name="calendar"),
+    path("calendar.csv", board.calendar_csv, name="calendar-csv"),
     path("search/", search.search, name="search"),
     path("experiments/", experiments.experiments, name="experiments"),
     path("compare/", comparison.compare, name="compare"),

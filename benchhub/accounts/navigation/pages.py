@@ -59,6 +59,7 @@ GROUPS = (
         Page("Plan an experiment", "experiment-new", words="new benchmark"),
         Page("Published methods", "presets", words="presets templates"),
         Page("Queue", "queue", words="waiting order pause"),
+        Page("Calendar", "calendar", words="week windows reservations recurring"),
     )),
     Group("Systems", (
         Page("Hosts", "hosts", words="machines servers ssh keys"),

@@ -5,6 +5,9 @@
   const groups = [...document.querySelectorAll(".top nav details")];
   const box = document.getElementById("search");
   if (!box) return;
+  // The calendar's days are those of the reader's clock: only pages of people who have signed in tell their zone.
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  document.cookie = `zone=${timeZone}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
   const input = box.querySelector("input");
   const hits = document.getElementById("search-hits");
   const isPhone = () => menu.offsetParent !== null;
