@@ -24,6 +24,8 @@ LIMIT_MS, LIMIT_GROWTH, SLACK_MS = 100.0, 1.5, 10.0
 ADDRESSES: Mapping[str, str] = {
     "home": "/",
     "calendar": "/calendar/",
+    "leaderboard": "/leaderboard/",
+    "leaderboard, by price": "/leaderboard/?by=price",
     "search": "/search/?q=host",
     "search, a run": "/search/?q={run}",
     "experiments": "/experiments/",

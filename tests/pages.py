@@ -20,6 +20,7 @@ PAGES = {
     "login": None,
     "search": None,
     "calendar": None,
+    "leaderboard": None,
     "experiments": None,
     "experiment-new": None,
     "presets": None,

@@ -82,7 +82,17 @@ ROOMS = {
         "run_page",
         "operations",
     ),
-    "benchhub/reports": ("curves", "prices", "comparison", "experiments", "published", "sharing", "board", "search"),
+    "benchhub/reports": (
+        "curves",
+        "prices",
+        "comparison",
+        "experiments",
+        "published",
+        "sharing",
+        "leaderboard",
+        "board",
+        "search",
+    ),
     "benchhub/api": ("core", "catalog", "bench", "reports"),
 }
 MOST_MODULES = 15

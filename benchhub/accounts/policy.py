@@ -9,7 +9,7 @@ from . import rights
 from .rights import Role
 
 VIEWERS = frozenset({
-    "home", "search", "calendar", "calendar-csv",
+    "home", "search", "calendar", "calendar-csv", "leaderboard", "leaderboard-csv",
     "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
     "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",

@@ -51,6 +51,7 @@ GROUPS = (
         Page("Experiments", "experiments", ("/runs/", "/designs/"), "results curves runs"),
         Page("Compare", "compare", words="curves side by side"),
         Page("Comparisons", "comparisons", ("/snapshots/", "/links/"), "snapshots links shared reports"),
+        Page("Leaderboard", "leaderboard", words="best fastest cheapest ranking"),
         Page("Published", "published", words="published reports of others"),
         Page("Import results", "results-import", words="paste upload bring in"),
         Page("API", "api:api-root", words="programs rest openapi json"),

@@ -15,6 +15,7 @@ from benchhub.bench.models.states import State
 from benchhub.catalog.models import Host
 
 MOST_NEEDS = 12
+LOOKED_AT = 200  # of the newest experiments: all failures that there ever were are many
 LATELY = timedelta(days=7)  # what failed before is in the list of experiments
 UNTRUSTED = (Host.Trust.QUARANTINED, Host.Trust.OFFERED)
 
@@ -84,8 +85,10 @@ def _recurring(now: datetime) -> Iterator[Need]:
 
 
 def _failed(now: datetime) -> Iterator[Need]:
-    """Yield experiments with runs that failed or were lost lately, and were not run again since."""
-    runs = Run.objects.filter(state__in=[State.FAILED, State.LOST], ended_at__gt=now - LATELY, set_aside_at=None)
+    """Yield experiments, of the newest, with runs that failed or were lost lately and were not run again since."""
+    newest = Experiment.objects.order_by("-created_at", "-pk").values("pk")[:LOOKED_AT]
+    failed = Run.objects.filter(experiment__in=newest, state__in=[State.FAILED, State.LOST], set_aside_at=None)
+    runs = failed.filter(ended_at__gt=now - LATELY)
     rows = runs.order_by().values("experiment", "experiment__name").annotate(number=Count("pk"), since=Max("ended_at"))
     for row in rows.order_by("-since")[:MOST_NEEDS]:
         reason = f"{count(row['number'], 'run')} failed."

@@ -12,12 +12,13 @@ from urllib.parse import urlencode
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
-from benchhub.bench.models import ExperimentSystem, Level, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Level, Run, System
 
 from .cached import slot
 from .sparkline import Sparkline, sparkline
 
-MOST_TRENDS, MOST_CURVES, MOST_POINTS = 6, 60, 12
+MOST_TRENDS, MOST_POINTS = 6, 12
+MOST_EXPERIMENTS, MOST_CURVES = 100, 60  # so far a trend looks back
 Curves = tuple[tuple[int, int, int], ...]
 
 
@@ -41,7 +42,8 @@ class Trend:
 def trends(now: datetime) -> Sequence[Trend]:
     """Return the trends of the systems that were measured last, of the newest curves that are whole."""
     has_runs_left = Exists(Run.objects.unfinished().filter(experiment=OuterRef("experiment")))
-    rows = ExperimentSystem.objects.filter(~has_runs_left, result_count__gt=0)
+    newest = Experiment.objects.order_by("-created_at", "-pk").values("pk")[:MOST_EXPERIMENTS]
+    rows = ExperimentSystem.objects.filter(~has_runs_left, result_count__gt=0, experiment__in=newest)
     rows = rows.order_by("-experiment__created_at", "-experiment", "pk")
     return _trends(tuple(rows.values_list("experiment", "system", "result_count")[:MOST_CURVES]), slot(now))
 
