@@ -9,10 +9,9 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from benchhub.bench.models import ExperimentSystem, Run
 from benchhub.catalog.models import Workload
-from benchhub.reports.comparison import queries
 from benchhub.reports.comparison.queries import Key
 
-MOST_CURVES = 300  # of a workload, the newest: so far a leaderboard looks back
+MOST_EXPERIMENTS, MOST_CURVES = 200, 300  # of a workload, the newest: so far a leaderboard looks back
 
 
 def workloads() -> QuerySet[Workload]:
@@ -33,6 +32,7 @@ def newest_curves(workload: Workload) -> Mapping[str, Sequence[Key]]:
 def _curves(workload: Workload) -> QuerySet[ExperimentSystem, tuple[int, int, str]]:
     runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
     protocol = Subquery(runs.measured().order_by("position").values("protocol")[:1])
-    rows = queries.finished().filter(experiment__workload=workload).annotate(protocol=protocol)
-    rows = rows.order_by("-experiment__created_at", "-experiment", "position")
+    newest = workload.experiment_set.order_by("-created_at", "-pk").values("pk")[:MOST_EXPERIMENTS]
+    rows = ExperimentSystem.objects.filter(~Exists(runs.unfinished()), experiment__in=newest, result_count__gt=0)
+    rows = rows.annotate(protocol=protocol).order_by("-experiment__created_at", "-experiment", "position")
     return rows.filter(protocol__isnull=False).values_list("experiment", "system", "protocol")[:MOST_CURVES]

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from benchhub.bench.models import Experiment, Run, Webhook
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, PriceSheet, Workload
-from benchhub.reports.models import Comparison, Snapshot
+from benchhub.reports.models import Comparison, Snapshot, Tag
 from benchhub.ui.listing import row_number
 
 Rows = QuerySet[Any]
@@ -43,13 +43,25 @@ class Kind:
         """Return the rows in which each word stands somewhere."""
         rows = self.rows()
         for word in words:
-            rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.fields)))
+            rows = rows.filter(self.condition(word))
         return rows
+
+    def condition(self, word: str) -> Q:
+        return reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.fields))
 
     def address(self, row: Model) -> str:
         if self.is_listed:
             return f"{reverse(self.page)}?{urlencode({'q': getattr(row, 'name', str(row))})}"
         return reverse(self.page, args=[row.pk])
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged(Kind):
+    """Experiments, whose tags count as words of their own."""
+
+    def condition(self, word: str) -> Q:
+        tags = Tag.objects.filter(name__icontains=word).values("experiment")
+        return Kind.condition(self, word) | Q(pk__in=tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +102,8 @@ KINDS = (
     Numbered("Runs", "run", _runs, (), lambda run: f"run {run.pk} of {run.experiment}"),
     Numbered("Experiments by number", "experiment", _experiments, (), lambda row: f"experiment {row.pk}"),
     Kind("Hosts", "host", _hosts, ("name", "address", "hardware__name"), lambda host: host.address),
-    Kind("Experiments", "experiment", _experiments, ("name", "remark", "workload__name", "tags__name"),
-         lambda row: str(row.workload)),
+    Tagged("Experiments", "experiment", _experiments, ("name", "remark", "workload__name"),
+           lambda row: str(row.workload)),
     Kind("Comparisons", "comparison", lambda: Comparison.objects.order_by("-changed_at", "-pk"), ("title", "remarks")),
     Kind("Published comparisons", "snapshot", _snapshots, ("title",), lambda row: f"{row.taken_at:%Y-%m-%d}"),
     Kind("Instances", "instances", _instances, ("name", "build__version", "configuration__name"),

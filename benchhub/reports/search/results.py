@@ -70,7 +70,7 @@ class SearchPage:
         return f"{count(total, 'hit')}; Enter opens the first." if total else "Nothing found."
 
     def _hits(self, kind: Kind) -> Hits:
-        rows = list(kind.matches(self.words).distinct()[: MOST_HITS + 1])
+        rows = list(kind.matches(self.words)[: MOST_HITS + 1])
         hits = tuple(
             Hit(str(row), kind.address(row), shorten(kind.under(row), MOST_UNDER, placeholder=" …"))
             for row in rows[:MOST_HITS]
