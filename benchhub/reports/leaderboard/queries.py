@@ -31,7 +31,8 @@ def newest_curves(workload: Workload) -> Mapping[str, Sequence[Key]]:
 
 def _curves(workload: Workload) -> QuerySet[ExperimentSystem, tuple[int, int, str]]:
     runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
-    protocol = Subquery(runs.measured().order_by("position").values("protocol")[:1])
+    # Any run tells: a curve of several protocols is none, and is left out when it is built.
+    protocol = Subquery(runs.filter(kind=Run.Kind.MEASURE, rate_tps=0).values("protocol")[:1])
     newest = workload.experiment_set.order_by("-created_at", "-pk").values("pk")[:MOST_EXPERIMENTS]
     rows = ExperimentSystem.objects.filter(~Exists(runs.unfinished()), experiment__in=newest, result_count__gt=0)
     rows = rows.annotate(protocol=protocol).order_by("-experiment__created_at", "-experiment", "position")
