@@ -66,7 +66,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "benchhub.navigation.navigation",
+                "benchhub.accounts.navigation.context.navigation",
             ],
             "builtins": ["benchhub.ui.templatetags.components"],
         },

@@ -23,6 +23,11 @@ RUNS, HOSTS, SYSTEMS_OF_HOST, QUEUED, REQUESTS = 80, 50, 4, 2000, 7
 LIMIT_MS, LIMIT_GROWTH, SLACK_MS = 100.0, 1.5, 10.0
 ADDRESSES: Mapping[str, str] = {
     "home": "/",
+    "calendar": "/calendar/",
+    "leaderboard": "/leaderboard/",
+    "leaderboard, by price": "/leaderboard/?by=price",
+    "search": "/search/?q=host",
+    "search, a run": "/search/?q={run}",
     "experiments": "/experiments/",
     "experiments, ended": "/experiments/?state=ended",
     "experiments, last page": "/experiments/?page=last",

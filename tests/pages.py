@@ -18,6 +18,9 @@ def names(resolver: URLResolver | None = None) -> Iterator[str]:
 PAGES = {
     "home": None,
     "login": None,
+    "search": None,
+    "calendar": None,
+    "leaderboard": None,
     "experiments": None,
     "experiment-new": None,
     "presets": None,

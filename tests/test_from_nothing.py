@@ -70,9 +70,11 @@ def fill(tab: Any, **values: str) -> None:
             field.fill(value)
 
 
-def go(tab: Any, entry: str, link: str) -> None:
-    tab.get_by_role("navigation", name="Main").get_by_role("link", name=entry, exact=True).click()
-    tab.get_by_role("link", name=link).first.click()
+def go(tab: Any, group: str, entry: str, link: str) -> None:
+    navigation = tab.get_by_role("navigation", name="Main")
+    navigation.get_by_text(group, exact=True).click()
+    navigation.get_by_role("link", name=entry, exact=True).click()
+    tab.locator("main").get_by_role("link", name=link).first.click()
 
 
 def save(tab: Any) -> None:
@@ -82,10 +84,10 @@ def save(tab: Any) -> None:
 
 
 def add_hardware_and_price(tab: Any) -> None:
-    go(tab, "Hardware", "Add hardware")
+    go(tab, "Systems", "Hardware", "Add hardware")
     fill(tab, name="A box", sockets="1", cores_per_socket="2", threads_per_core="1", memory_gib="24")
     save(tab)
-    go(tab, "Prices", "Add a price")
+    go(tab, "Prices", "List prices", "Add a price")
     box = tab.locator("[name=of] option", has_text="A box").get_attribute("value")
     tab.locator("[name=of]").select_option(box)
     fill(tab, description="A box", amount="1000", currency="EUR", priced_on="2026-01-01", source="a quotation")
@@ -93,7 +95,7 @@ def add_hardware_and_price(tab: Any) -> None:
 
 
 def connect_host(tab: Any, target: Any) -> None:
-    go(tab, "Hosts", "Add a host")
+    go(tab, "Systems", "Hosts", "Add a host")
     fill(tab, name="first box", address=target.address, port=str(target.port), username=target.username)
     tab.get_by_label("Work directory").fill(str(target.work_directory))
     tab.get_by_role("button", name="Add the host").click()
@@ -104,10 +106,10 @@ def connect_host(tab: Any, target: Any) -> None:
 
 
 def add_instance(tab: Any, cluster: Any) -> None:
-    go(tab, "Configurations", "Add a configuration")
+    go(tab, "Systems", "Configurations", "Add a configuration")
     fill(tab, name="durable", settings="fsync = on")
     save(tab)
-    go(tab, "Instances", "Add an instance")
+    go(tab, "Systems", "Instances", "Add an instance")
     option = tab.locator("[name=server] option", has_text=str(cluster.bin_directory)).first
     tab.locator("[name=server]").select_option(option.get_attribute("value"))
     fill(tab, name="pg", configuration="durable", address="127.0.0.1", port=str(cluster.port))
@@ -116,10 +118,10 @@ def add_instance(tab: Any, cluster: Any) -> None:
 
 
 def queue_experiment(tab: Any) -> None:
-    go(tab, "Workloads", "Add a workload")
+    go(tab, "Systems", "Workloads", "Add a workload")
     fill(tab, name="reading", script="select-only", scale="1")
     save(tab)
-    go(tab, "Home", "Plan an experiment")
+    go(tab, "Results", "Experiments", "Plan an experiment")
     tab.get_by_label("Workload").select_option(label="reading")
     tab.get_by_label("Instance").select_option(label="pg")
     tab.get_by_label("Hardware").select_option(label="A box")

@@ -82,7 +82,18 @@ ROOMS = {
         "run_page",
         "operations",
     ),
-    "benchhub/reports": ("curves", "prices", "comparison", "laboratory", "experiments", "published", "sharing"),
+    "benchhub/reports": (
+        "curves",
+        "prices",
+        "comparison",
+        "laboratory",
+        "experiments",
+        "published",
+        "sharing",
+        "leaderboard",
+        "board",
+        "search",
+    ),
     "benchhub/api": ("core", "catalog", "bench", "reports"),
 }
 MOST_MODULES = 15

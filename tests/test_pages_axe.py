@@ -31,7 +31,7 @@ NOT_PAGES |= {"token-revoke", "standstill"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
 NOT_PAGES |= {"shared-open-file", "run-bundle", "run-series", "run-latency", "published-publish"}
-NOT_PAGES |= {"comparability-withdraw", "design-again", "shared-card"}
+NOT_PAGES |= {"comparability-withdraw", "design-again", "shared-card", "calendar-csv", "leaderboard-csv"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.

@@ -9,7 +9,8 @@ from . import rights
 from .rights import Role
 
 VIEWERS = frozenset({
-    "home", "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
+    "home", "search", "calendar", "calendar-csv", "leaderboard", "leaderboard-csv",
+    "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
     "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",

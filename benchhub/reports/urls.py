@@ -1,14 +1,22 @@
 from django.urls import path
 
+from .board import views as board
 from .comparison import views as comparison
 from .experiments import views as experiments
 from .laboratory import views as laboratory
+from .leaderboard import views as leaderboard
 from .published import views as published
+from .search import views as search
 from .sharing import link_views as links
 from .sharing import views as sharing
 
 urlpatterns = [
-    path("", experiments.home, name="home"),
+    path("", board.home, name="home"),
+    path("calendar/", board.calendar, name="calendar"),
+    path("calendar.csv", board.calendar_csv, name="calendar-csv"),
+    path("leaderboard/", leaderboard.leaderboard, name="leaderboard"),
+    path("leaderboard.csv", leaderboard.leaderboard_csv, name="leaderboard-csv"),
+    path("search/", search.search, name="search"),
     path("experiments/", experiments.experiments, name="experiments"),
     path("compare/", comparison.compare, name="compare"),
     path("comparisons/", sharing.comparisons, name="comparisons"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
+from benchhub.bench.results import live_log
 from runners import job, probe, telemetry, tools
 from runners.collection import Collected
 from runners.contract import RunSpec
@@ -34,7 +34,6 @@ ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 MOST_COLLECTIONS = 5
 SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
-LIVE_TPS = re.compile(rb"progress: [^ ]{1,20} s, ([0-9]{1,12}(?:\.[0-9]{1,9})?) tps")
 
 Wake = Callable[[int], None]
 
@@ -336,8 +335,8 @@ async def tidy(target: Target, attempt: job.Attempt) -> None:
 
 def live_tps(progress: bytes) -> dict[str, float]:
     """Return the newest throughput that a load generator printed since the last look; empty where it printed none."""
-    values = LIVE_TPS.findall(progress)
-    return {"live_tps": float(values[-1])} if values else {}
+    values = live_log.rates(progress)
+    return {"live_tps": values[-1]} if values else {}
 
 
 @dataclass(frozen=True, slots=True)

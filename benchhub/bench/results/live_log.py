@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from benchhub.analysis.doubts.log_text import readable, whole_characters
@@ -9,6 +10,7 @@ from benchhub.bench.models import LiveLog, Run
 
 KEPT_BYTES = 128 * 1024
 SHOWN_BYTES = 32 * 1024
+RATE = re.compile(rb"progress: [^ ]{1,20} s, ([0-9]{1,12}(?:\.[0-9]{1,9})?) tps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +48,8 @@ def part(log: LiveLog, after: int) -> Part:
     piece = piece[: whole_characters(piece)]
     end = start + len(piece)
     return Part(log.stream, log.get_stream_display(), readable(piece), end, max(0, start - after))
+
+
+def rates(log: bytes) -> list[float]:
+    """Return the throughputs that a load generator printed as it went, the oldest first."""
+    return [float(value) for value in RATE.findall(log)]

@@ -13,7 +13,6 @@ from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import page, queries
-from .home import HomePage
 from .tags import TagsForm, replace
 
 EXPERIMENT_COLUMNS = (
@@ -41,10 +40,6 @@ EXPERIMENT_FILTERS = (
         {"without": ("left out", Q(is_demonstration=False)), "only": ("only these", Q(is_demonstration=True))},
     ),
 )
-
-
-def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "reports/home.html", {"page": HomePage.load()})
 
 
 def experiments(request: HttpRequest) -> HttpResponse:

@@ -11,10 +11,6 @@
       !(name === "open" && node.matches("details")) && !(name === "value" && node === document.activeElement),
   });
 
-  // On a phone the navigation opens and closes.
-  document.querySelector(".menu")?.addEventListener("click", ({ target }) =>
-    target.setAttribute("aria-expanded", String(target.getAttribute("aria-expanded") !== "true")));
-
   // A tab that nobody sees asks for nothing.
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (document.hidden && event.target.matches(POLL)) event.preventDefault();

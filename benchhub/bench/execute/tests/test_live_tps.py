@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchhub.bench.execute.steps import LIVE_TPS, live_tps
+from benchhub.bench.execute.steps import live_tps
+from benchhub.bench.results.live_log import RATE
 from runners.tests.backtracking import steps
 
 LINE = b"progress: 5.0 s, 4321.9 tps, lat 1.000 ms stddev 0.1, 0 failed\n"
@@ -20,5 +21,5 @@ def test_what_is_no_number_that_can_be_is_none(number):
 
 @pytest.mark.parametrize("text", ["progress: ", "progress: 1 s, ", "progress: 1 s, 1", "1"])
 def test_a_line_that_never_ends_is_read_in_steps_that_grow_with_it(text):
-    few, many = (steps(LIVE_TPS, text * number) for number in (100, 200))
+    few, many = (steps(RATE, text * number) for number in (100, 200))
     assert many < 2.5 * few + 100

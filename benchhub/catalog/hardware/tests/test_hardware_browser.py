@@ -24,8 +24,7 @@ def fill(tab, row, **texts):
 
 def test_a_sheet_is_typed_seen_to_add_up_imported_into_saved_and_revised(tab):
     tab.get_by_role("button", name="Menu").click()
-    tab.get_by_role("link", name="Prices", exact=True).click()
-    tab.get_by_role("link", name="Price sheets").click()
+    tab.get_by_role("link", name="Price sheets", exact=True).click()
     tab.get_by_role("link", name="Add a price sheet").first.click()
     tab.locator("[name=name]").fill("Box")
     tab.locator("#id_currency").fill("USD")

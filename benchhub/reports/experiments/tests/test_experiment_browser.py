@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
-from benchhub.navigation import ENTRIES
 from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -138,22 +137,3 @@ def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page,
         assert lies_above(page, ".chart .modebar", ".chart .main-svg")
         assert lies_above(page, ".chart .modebar", ".chart .legend")
         assert not is_too_wide(page)
-
-
-def test_the_navigation_of_an_administrator_takes_one_line_at_1280_px_and_tab_reaches_every_entry(page):
-    sign_in(page)
-    page.set_viewport_size({"width": 1280, "height": 800})
-    entries = page.get_by_role("navigation", name="Main").get_by_role("link")
-    names = [title for title, _ in ENTRIES]
-    assert entries.all_text_contents() == names
-    for user in ("ada", "a-name-of-a-user-that-is-as-long-as-names-of-users-rarely-are@example.org"):
-        page.locator(".user").evaluate("(link, name) => { link.textContent = name; }", user)
-        assert len({entry.bounding_box()["y"] for entry in entries.all()}) == 1
-        assert page.locator(".top").bounding_box()["height"] < 2 * entries.first.bounding_box()["height"]
-        assert not is_too_wide(page)
-    page.locator(".brand").focus()
-    for name in [*names, user, "Sign out"]:
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == name
-    page.set_viewport_size({"width": 360, "height": 800})
-    assert not is_too_wide(page)

@@ -1,0 +1,1 @@
+"""The search over everything: hosts, experiments, runs, comparisons, licences, pages."""
