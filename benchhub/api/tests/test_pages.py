@@ -127,7 +127,7 @@ snapshot: GET snapshots/{id}/, GET snapshots/{id}/document/, GET links/
 snapshot-report: GET snapshots/{id}/files/{name}/
 snapshot-file: GET snapshots/{id}/files/{name}/
 snapshot-today: GET snapshots/{id}/today/
-link-new: POST snapshots/{id}/links/
+link-new: GET snapshots/{id}/review/, POST snapshots/{id}/links/
 link-pause: POST links/{id}/pause/
 link-resume: POST links/{id}/resume/
 link-revoke: POST links/{id}/revoke/

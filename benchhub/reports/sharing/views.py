@@ -161,8 +161,9 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
     snapshot = get_object_or_404(Snapshot, pk=pk)
     form = LinkForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if REVIEWED not in request.POST:
-            return render(request, "sharing/link_review.html", {"page": ReviewPage(snapshot, form)})
+        page = ReviewPage(snapshot, form)
+        if request.POST.get(REVIEWED) != page.review.digest:
+            return render(request, "sharing/link_review.html", {"page": page})
         values = form.cleaned_data
         link, token = publish.link(snapshot, values["hidden"], values["password"], request.user, **form.fields_of_link)
         address = request.build_absolute_uri(reverse("shared", args=[token]))
