@@ -55,6 +55,7 @@ class Entry(models.Model):
     class Way(models.TextChoices):
         WEB = "web", "pages"
         API = "api", "API"
+        COMMAND = "cmd", "commands"
 
     at = models.DateTimeField(db_default=Now(), db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -68,6 +69,8 @@ class Entry(models.Model):
     device = models.CharField(
         max_length=32, blank=True, db_default="", help_text="The browser of a sign-in, if it was seen before."
     )
+
+    detail = models.TextField(blank=True, db_default="", help_text="What was changed, without secrets.")
 
     class Meta:
         verbose_name_plural = "entries"

@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 
+from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
@@ -114,6 +115,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None, owner=request.user)
     if request.method == "POST" and form.is_valid():
         token, plain = form.issue()
+        explain(request, f"token {token}, which opens {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}")
         return render(request, "accounts/token.html", {"token": token, "plain": plain}, status=201)
     page = FormPage(
         form=form,
@@ -134,6 +136,7 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     back = reverse("account") if is_own else reverse("user-edit", args=[token.owner_id])
     if request.method == "POST":
         tokens.revoke(token)
+        explain(request, f"token {token} of {token.owner}")
         messages.success(request, f"The token {token} is revoked: nothing can use it any more.")
         return redirect(back)
     question = Question(
@@ -174,6 +177,7 @@ def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        explain_form(request, form)
         if "may_write_scripts" in form.changed_data:
             change = "given to" if form.cleaned_data["may_write_scripts"] else "withdrawn from"
             audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {saved.get_username()}")
@@ -184,7 +188,7 @@ def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResp
 
 
 def log(request: HttpRequest) -> HttpResponse:
-    search = ("username", "token", "action", "address", "origin")
+    search = ("username", "token", "action", "address", "origin", "detail")
     rows = Entry.objects.all()
     listing = Listing(request.GET, rows, ENTRY_COLUMNS, search=search, filters=ENTRY_FILTERS, default="-at")
     return render(request, "accounts/log.html", {"listing": listing})

@@ -25,6 +25,7 @@ from rest_framework.response import Response
 
 from benchhub.accounts.models import Answer
 from benchhub.celery import wake
+from benchhub.ui.acts import explain_form
 
 from . import bodies, json_forms, problems
 from .authentication import HasScope, TokenAuthentication
@@ -306,7 +307,10 @@ class AddView(ReadView):
         return self.created_answer(self.save(values))
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
-        return json_forms.save_form(self.form(values, instance))
+        form = self.form(values, instance)
+        row = json_forms.save_form(form)
+        explain_form(self.request, form)
+        return row
 
     def created_answer(self, row: Any) -> Response:
         data = self.get_serializer(self.get_queryset().get(pk=row.pk)).data

@@ -21,6 +21,7 @@ from benchhub.reports.sharing import publish, today
 from benchhub.reports.sharing.forms import USUALLY_HIDDEN, LinkForm
 from benchhub.reports.sharing.output import exports, pdf
 from benchhub.reports.sharing.review import Review
+from benchhub.ui.acts import explain
 
 from .common import BY, DOCUMENT
 from .links import LINK, LinkMade, ReviewShown, unread
@@ -137,6 +138,7 @@ class Snapshots(ReadView):
         if (review := Review(snapshot, cleaned["hidden"])).digest != reviewed:
             raise unread(review)
         row, token = publish.link(snapshot, cleaned["hidden"], cleaned["password"], request.user, **form.fields_of_link)
+        explain(request, publish.words(row))
         address = request.build_absolute_uri(f"/s/{token}/")
         data = LinkMade(row, context={**self.get_serializer_context(), "address": address}).data
         return Response(data, status=201, headers={"Location": data["url"]})

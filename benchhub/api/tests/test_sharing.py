@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchhub.accounts.models import Answer
+from benchhub.accounts.models import Answer, Entry
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.reports.models import Comparison, Link, Snapshot
@@ -121,6 +121,16 @@ def test_no_link_is_made_by_whoever_has_not_read_what_it_tells(runner, query):
     assert not Link.objects.exists()
     created = runner.send("post", address, {**of_other_classes, "hidden": ["host"]})
     assert created.status_code == 201, created.content
+    detail = Entry.objects.get(action="snapshot links", status=201).detail
+    assert detail.startswith("link ") and detail.endswith("without a password, leaves out host")
+
+
+def test_a_wrong_password_of_a_link_is_in_the_audit_log(runner, client, snapshot):
+    link = make_link(runner, snapshot, name="Board", password="long enough").json()
+    assert client.post(link["address"], {"password": "short enough"}).status_code == 403
+    line = Entry.objects.get(action="wrong password of a link")
+    assert (line.address, line.status) == (f"link {link['id']} of snapshot {snapshot['id']}", 401)
+    assert link["address"].split("/")[-2] not in repr(list(Entry.objects.values_list()))
 
 
 def test_a_review_of_what_nobody_hides_is_refused(viewer, snapshot):
