@@ -28,7 +28,7 @@ def is_act(request: HttpRequest, response: HttpResponse) -> bool:
     if request.method in SAFE or not getattr(request, "user", None) or not request.user.is_authenticated:
         return False
     match = request.resolver_match
-    if match is None or match.view_name in ("login", "logout"):  # noted by their signals
+    if match is None or match.view_name in ("login", "logout", "second-factor"):  # noted by their signals
         return False
     if match.view_name.startswith("shared"):  # the password of a link is no act, and its address is a secret
         return False

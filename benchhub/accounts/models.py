@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from benchhub.catalog.models.secret_field import SecretField
+
 
 class Permit(models.Model):
     """The hosts on which a runner may run. An administrator needs none, and a viewer has no use for one."""
@@ -47,6 +49,19 @@ class Token(models.Model):
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at <= timezone.now() else "valid"
+
+
+class SecondFactor(models.Model):
+    """What a user's authenticator shares with BenchHub: without a code of it the password signs nobody in."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="second_factor")
+    secret = SecretField(editable=False)
+    last_step = models.BigIntegerField(default=0, help_text="Codes of this time, and of earlier ones, are used up.")
+    recovery_digests = ArrayField(models.CharField(max_length=64), default=list)
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user}"
 
 
 class Entry(models.Model):

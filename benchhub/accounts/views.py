@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import views as auth
 from django.contrib.auth.forms import AuthenticationForm
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
@@ -22,8 +22,9 @@ from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import audit, devices, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm
-from .models import Entry, Permit, Token
+from .models import Entry, Permit, SecondFactor, Token
 from .rights import MEANING, Role
+from .second_factor import codes, steps
 
 USER_COLUMNS = (
     Column("name", "User", ("username",)),
@@ -51,6 +52,7 @@ class AccountPage:
     role: Role
     permit: Permit | None
     tokens: QuerySet[Token]
+    second_factor: SecondFactor | None
 
     @property
     def meaning(self) -> str:
@@ -64,6 +66,7 @@ class AccountPage:
 @dataclass(frozen=True, kw_only=True)
 class UserFormPage(FormPage):
     tokens: QuerySet[Token] = field(default_factory=Token.objects.none)
+    has_second_factor: bool = False
 
 
 class SignIn(auth.LoginView):
@@ -71,8 +74,11 @@ class SignIn(auth.LoginView):
     authentication_form = SignInForm
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign the user in, or ask for the code of a second factor first."""
+        if codes.is_needed(user := form.get_user()):
+            return steps.begin(self.request, user, self.get_success_url())
         response = super().form_valid(form)
-        devices.remember(self.request, response, form.get_user())
+        devices.remember(self.request, response, user)
         return response
 
 
@@ -106,6 +112,7 @@ def account(request: HttpRequest) -> HttpResponse:
         role=role,
         permit=Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
         tokens=Token.objects.filter(owner=request.user.pk).order_by("-pk"),
+        second_factor=SecondFactor.objects.filter(user=request.user.pk).defer("secret").first(),
     )
     return render(request, "accounts/account.html", {"page": page})
 
@@ -150,7 +157,9 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
 
 def users(request: HttpRequest) -> HttpResponse:
     rows = get_user_model().objects.annotate(token_used_at=Max("tokens__used_at"))
-    rows = rows.prefetch_related("groups", "permit__hosts")
+    rows = rows.prefetch_related("groups", "permit__hosts").annotate(
+        has_second_factor=Exists(SecondFactor.objects.filter(user=OuterRef("pk")))
+    )
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
     writers = rights.script_writers()
     for user in listing.page:
@@ -172,7 +181,8 @@ def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = get_object_or_404(get_user_model(), pk=pk)
     form = UserForm(request.POST or None, instance=user, editor=request.user)
     tokens = Token.objects.filter(owner=user).order_by("-pk")
-    return _user_form(request, form, title=f"Edit {user.get_username()}", tokens=tokens)
+    title = f"Edit {user.get_username()}"
+    return _user_form(request, form, title=title, tokens=tokens, has_second_factor=codes.is_needed(user))
 
 
 def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:

@@ -140,6 +140,11 @@ PAGES_ONLY = {
     "login": "A token takes the place of a session.",
     "logout": "Likewise.",
     "password-change": "A token that leaked must not take the account over.",
+    "second-factor": "A token takes the place of a session.",
+    **dict.fromkeys(
+        ["second-factor-add", "second-factor-recovery", "second-factor-remove", "user-second-factor-remove"],
+        "A token that leaked must not weaken the sign-in.",
+    ),
     "token-add": "A token that leaked must not outlive its revocation in another one.",
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",
