@@ -18,7 +18,7 @@ help:
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
-	@echo "make check        ruff, mypy, djlint, bandit and a scan for secrets only"
+	@echo "make check        ruff, mypy, djlint, bandit, a scan for secrets, and known faults of packages only"
 	@echo "make sbom         print what a release is made of, as CycloneDX"
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
@@ -110,6 +110,7 @@ check: venv-dev
 	$(RUN) -m djlint frontend/templates --lint --quiet
 	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 	$(RUN) tests/secret_scan.py
+	$(RUN) tests/known_faults.py
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean

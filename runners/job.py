@@ -23,7 +23,8 @@ from runners import tools
 from runners.collection import Collected, exit_code, parse_collected, size
 from runners.confinement import apart
 from runners.contract import RunSpec
-from runners.script import PASSWORD_FILE, command_script, leftover_script
+from runners.password_file import PASSWORD_FILE, password_lines
+from runners.script import command_script, leftover_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.tools.base import Tool
 
@@ -132,7 +133,8 @@ async def start(
 ) -> StartOutcome:
     """Start the attempt unless it has been started, cancelled or the host is taken. Starts once, if repeated too.
 
-    `password` (for PostgreSQL) travels on standard input into a 0600 file that the job removes at its end.
+    `password` (for PostgreSQL) travels on standard input into a 0600 file that names the server and that the job
+    removes at its end.
     `tool` is the registered one that the spec names, unless given.
     """
     files = {
@@ -141,7 +143,7 @@ async def start(
         "leftover.sh": leftover_script(spec),
     }
     if password is not None:
-        files[PASSWORD_FILE] = _password_line(password)
+        files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
     text = _start_text(attempt, files, spec.deadline_s)
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
     with sensible(target, answer):
@@ -279,13 +281,6 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], deadline_s: int) -> 
 def _here_document(command: str, text: str) -> str:
     end = "END_" + hashlib.sha256(text.encode()).hexdigest()[:20]
     return f"{command} <<'{end}'\n{text.removesuffix(chr(10))}\n{end}"
-
-
-def _password_line(password: str) -> str:
-    if not password or re.search(r"[\n\r\0]", password):
-        raise ValueError("A password for PostgreSQL must be one line and not empty.")
-    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-    return f"*:*:*:*:{escaped}\n"
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, ConnectionPath, Endpoint, RunSpec
+from runners.password_file import PASSWORD_FILE
 from runners.telemetry import QUIET_S, quiet_command, snapshot_command
 from runners.tools.base import Tool
 from runners.tools.shell import CHECK_FAILED, psql
 
-PASSWORD_FILE = ".pgpass"
 BEFORE_FILE = "before.snapshot"
 AFTER_FILE = "after.snapshot"
 FINGERPRINT_FILE = "fingerprint.txt"
@@ -17,6 +17,7 @@ SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
 IDLE_FILE = "idle.txt"
 CONNECT_TIMEOUT_S = 10
+NEVER_IN_CLEAR = "!password"  # libpq knows it from 16 on, and older ones take no notice
 DROP_CACHES = """\
 sync
 if [ -w /proc/sys/vm/drop_caches ]; then echo 3 > /proc/sys/vm/drop_caches
@@ -119,6 +120,7 @@ def _head(spec: RunSpec) -> str:
         **_connection(spec.endpoint),
         "PGAPPNAME": spec.application_name,
         "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGREQUIREAUTH": NEVER_IN_CLEAR,
     }
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
     lines.append(f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"')

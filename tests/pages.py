@@ -92,6 +92,8 @@ PAGES = {
     "workload-retire": "workload",
     "account": None,
     "password-change": None,
+    "second-factor-add": None,
+    "user-second-factor-remove": "colleague",
     "token-add": None,
     "users": None,
     "user-add": None,

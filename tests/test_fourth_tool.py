@@ -70,9 +70,9 @@ def test_it_is_planned_run_read_compared_and_shared(planner, worker, system, mac
     planner.post(f"{reverse('comparison-new')}?{query}", {"title": "Which counts faster"})
     comparison = Comparison.objects.get()
     planner.post(reverse("comparison-publish", args=[comparison.pk]))
-    answer = planner.post(
-        reverse("link-new", args=[comparison.snapshots.get().pk]), {"name": "a reader", "reviewed": "1"}
-    )
+    address = reverse("link-new", args=[comparison.snapshots.get().pk])
+    review = planner.post(address, {"name": "a reader"}).context["page"].review
+    answer = planner.post(address, {"name": "a reader", "reviewed": review.digest})
     reader = Client().get(answer.context["address"])
     assertContains(reader, "Which counts faster")
     assertContains(reader, "QPS")

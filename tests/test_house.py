@@ -16,6 +16,7 @@ TARGET_HALF = {
     "runners.readings",
     "runners.telemetry",
     "runners.script",
+    "runners.password_file",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")

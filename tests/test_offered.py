@@ -77,7 +77,11 @@ def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offe
     viewer = make_user("vera", Role.VIEWER)
     ways = offered(viewer)
     assert refused(ways, viewer) == {}
-    assert {name for name in ways if name.endswith(" itself")} == {"token-add itself", "password-change itself"}
+    assert {name for name in ways if name.endswith(" itself")} == {
+        "token-add itself",
+        "password-change itself",
+        "second-factor-add itself",
+    }
     assert {"experiment", "run", "experiment-curve", "compare", "host", "price-sheet-csv", "evidence"} <= ways.keys()
     page = client.get(reverse("experiment", args=[rows["experiment"].pk])).content.decode()
     assert "Throughput and latency against clients" in page and ">305<" in page

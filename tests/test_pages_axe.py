@@ -28,6 +28,8 @@ NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "reru
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"token-revoke", "standstill"}
+# Forms like others, for which one needs a second factor or half a sign-in.
+NOT_PAGES |= {"second-factor", "second-factor-recovery", "second-factor-remove"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
 NOT_PAGES |= {"shared-open-file", "run-bundle", "run-series", "run-latency", "published-publish"}

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
+
+from benchhub.ui.acts import detail
 
 from .devices import device
 from .models import Entry
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 SIGN_IN, SIGN_OUT, FAILED = "sign in", "sign out", "failed sign in"
+WRONG_TOKEN, WRONG_LINK_PASSWORD = "wrong token", "wrong password of a link"
+# So much that failed is written down, of one place within the window.
+WINDOW, MOST_OF_PLACE = timedelta(minutes=15), 20
 
 
 def is_act(request: HttpRequest, response: HttpResponse) -> bool:
@@ -21,7 +28,7 @@ def is_act(request: HttpRequest, response: HttpResponse) -> bool:
     if request.method in SAFE or not getattr(request, "user", None) or not request.user.is_authenticated:
         return False
     match = request.resolver_match
-    if match is None or match.view_name in ("login", "logout"):  # noted by their signals
+    if match is None or match.view_name in ("login", "logout", "second-factor"):  # noted by their signals
         return False
     if match.view_name.startswith("shared"):  # the password of a link is no act, and its address is a secret
         return False
@@ -45,7 +52,21 @@ def note_request(request: HttpRequest, status: int, action: str = "") -> None:
         address=f"{request.method} {request.path}"[:300],
         status=status,
         origin=origin(request),
+        detail=detail(request),
     )
+
+
+def note_refused_key(request: HttpRequest, action: str, address: str) -> None:
+    """Write a wrong token, or a wrong password of a link, into the audit log: so many of a place within a time."""
+    place = origin(request)
+    if Entry.objects.filter(action=action, origin=place, at__gt=Now() - WINDOW).count() < MOST_OF_PLACE:
+        way = Entry.Way.API if is_api(request) else Entry.Way.WEB
+        Entry.objects.create(way=way, action=action, address=address[:300], status=401, origin=place)
+
+
+def note_command(action: str) -> None:
+    """Write what the operator did by a command, who has the machine and no name here."""
+    Entry.objects.create(username="manage.py", way=Entry.Way.COMMAND, action=action[:80], status=200)
 
 
 def origin(request: HttpRequest | None) -> str | None:

@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from benchhub.catalog.models.secret_field import SecretField
+
 
 class Permit(models.Model):
     """The hosts on which a runner may run. An administrator needs none, and a viewer has no use for one."""
@@ -49,12 +51,26 @@ class Token(models.Model):
         return "expired" if self.expires_at <= timezone.now() else "valid"
 
 
+class SecondFactor(models.Model):
+    """What a user's authenticator shares with BenchHub: without a code of it the password signs nobody in."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="second_factor")
+    secret = SecretField(editable=False)
+    last_step = models.BigIntegerField(default=0, help_text="Codes of this time, and of earlier ones, are used up.")
+    recovery_digests = ArrayField(models.CharField(max_length=64), default=list)
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user}"
+
+
 class Entry(models.Model):
     """One line of the audit log: who did, or tried to do, what. Append-only."""
 
     class Way(models.TextChoices):
         WEB = "web", "pages"
         API = "api", "API"
+        COMMAND = "cmd", "commands"
 
     at = models.DateTimeField(db_default=Now(), db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -68,6 +84,8 @@ class Entry(models.Model):
     device = models.CharField(
         max_length=32, blank=True, db_default="", help_text="The browser of a sign-in, if it was seen before."
     )
+
+    detail = models.TextField(blank=True, db_default="", help_text="What was changed, without secrets.")
 
     class Meta:
         verbose_name_plural = "entries"

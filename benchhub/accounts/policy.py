@@ -17,6 +17,7 @@ VIEWERS = frozenset({
     "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
+    "second-factor-add", "second-factor-recovery", "second-factor-remove",
 })  # fmt: skip
 # Whose experiments and runs they may touch is asked of their hosts in bench/permits.py.
 RUNNERS = frozenset({

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,9 +14,8 @@ from . import audit
 from .devices import device
 from .models import Entry
 
-WINDOW = timedelta(minutes=15)
-# So many failures within the window: of one name from one place, of one place, of one name from anywhere.
-MOST_OF_BOTH, MOST_OF_PLACE, MOST_OF_NAME = 5, 20, 50
+# So many failures within the window: of one name from one place, of one name from anywhere.
+MOST_OF_BOTH, MOST_OF_NAME = 5, 50
 REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
 BUSY = "Another attempt with this name is being checked: try again in a second."
 
@@ -27,7 +25,7 @@ def is_throttled(request: HttpRequest | None, username: str) -> bool:
 
     Where the user has signed in with the same browser before, only what failed with that browser counts.
     """
-    failures = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - WINDOW)
+    failures = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - audit.WINDOW)
     name = clean_name(username)
     name_failures = failures.filter(username__iexact=name)
     successes: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
@@ -37,7 +35,7 @@ def is_throttled(request: HttpRequest | None, username: str) -> bool:
     place = audit.origin(request)
     return (
         name_failures.filter(pk__gt=_newest(successes), origin=place).count() >= MOST_OF_BOTH
-        or failures.filter(origin=place).count() >= MOST_OF_PLACE
+        or failures.filter(origin=place).count() >= audit.MOST_OF_PLACE
         or name_failures.count() >= MOST_OF_NAME
     )
 

@@ -10,19 +10,21 @@ from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import views as auth
 from django.contrib.auth.forms import AuthenticationForm
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 
+from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import audit, devices, rights, tokens
 from .forms import SignInForm, TokenForm, UserForm
-from .models import Entry, Permit, Token
+from .models import Entry, Permit, SecondFactor, Token
 from .rights import MEANING, Role
+from .second_factor import codes, steps
 
 USER_COLUMNS = (
     Column("name", "User", ("username",)),
@@ -50,6 +52,7 @@ class AccountPage:
     role: Role
     permit: Permit | None
     tokens: QuerySet[Token]
+    second_factor: SecondFactor | None
 
     @property
     def meaning(self) -> str:
@@ -63,6 +66,7 @@ class AccountPage:
 @dataclass(frozen=True, kw_only=True)
 class UserFormPage(FormPage):
     tokens: QuerySet[Token] = field(default_factory=Token.objects.none)
+    has_second_factor: bool = False
 
 
 class SignIn(auth.LoginView):
@@ -70,8 +74,11 @@ class SignIn(auth.LoginView):
     authentication_form = SignInForm
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign the user in, or ask for the code of a second factor first."""
+        if codes.is_needed(user := form.get_user()):
+            return steps.begin(self.request, user, self.get_success_url())
         response = super().form_valid(form)
-        devices.remember(self.request, response, form.get_user())
+        devices.remember(self.request, response, user)
         return response
 
 
@@ -105,6 +112,7 @@ def account(request: HttpRequest) -> HttpResponse:
         role=role,
         permit=Permit.objects.filter(user=request.user.pk).prefetch_related("hosts").first(),
         tokens=Token.objects.filter(owner=request.user.pk).order_by("-pk"),
+        second_factor=SecondFactor.objects.filter(user=request.user.pk).defer("secret").first(),
     )
     return render(request, "accounts/account.html", {"page": page})
 
@@ -114,6 +122,7 @@ def token_add(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None, owner=request.user)
     if request.method == "POST" and form.is_valid():
         token, plain = form.issue()
+        explain(request, f"token {token}, which opens {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}")
         return render(request, "accounts/token.html", {"token": token, "plain": plain}, status=201)
     page = FormPage(
         form=form,
@@ -134,6 +143,7 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     back = reverse("account") if is_own else reverse("user-edit", args=[token.owner_id])
     if request.method == "POST":
         tokens.revoke(token)
+        explain(request, f"token {token} of {token.owner}")
         messages.success(request, f"The token {token} is revoked: nothing can use it any more.")
         return redirect(back)
     question = Question(
@@ -147,7 +157,9 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
 
 def users(request: HttpRequest) -> HttpResponse:
     rows = get_user_model().objects.annotate(token_used_at=Max("tokens__used_at"))
-    rows = rows.prefetch_related("groups", "permit__hosts")
+    rows = rows.prefetch_related("groups", "permit__hosts").annotate(
+        has_second_factor=Exists(SecondFactor.objects.filter(user=OuterRef("pk")))
+    )
     listing = Listing(request.GET, rows, USER_COLUMNS, search=("username",), default="name")
     writers = rights.script_writers()
     for user in listing.page:
@@ -169,11 +181,13 @@ def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = get_object_or_404(get_user_model(), pk=pk)
     form = UserForm(request.POST or None, instance=user, editor=request.user)
     tokens = Token.objects.filter(owner=user).order_by("-pk")
-    return _user_form(request, form, title=f"Edit {user.get_username()}", tokens=tokens)
+    title = f"Edit {user.get_username()}"
+    return _user_form(request, form, title=title, tokens=tokens, has_second_factor=codes.is_needed(user))
 
 
 def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        explain_form(request, form)
         if "may_write_scripts" in form.changed_data:
             change = "given to" if form.cleaned_data["may_write_scripts"] else "withdrawn from"
             audit.note_request(request, HTTPStatus.FOUND, f"right to write scripts {change} {saved.get_username()}")
@@ -184,7 +198,7 @@ def _user_form(request: HttpRequest, form: UserForm, **context: Any) -> HttpResp
 
 
 def log(request: HttpRequest) -> HttpResponse:
-    search = ("username", "token", "action", "address", "origin")
+    search = ("username", "token", "action", "address", "origin", "detail")
     rows = Entry.objects.all()
     listing = Listing(request.GET, rows, ENTRY_COLUMNS, search=search, filters=ENTRY_FILTERS, default="-at")
     return render(request, "accounts/log.html", {"listing": listing})

@@ -17,6 +17,7 @@ from benchhub.accounts import rights, tokens
 from benchhub.accounts.forms import UserForm
 from benchhub.accounts.models import Entry, Token
 from benchhub.accounts.rights import Role
+from benchhub.ui.acts import explain
 
 from .core import problems
 from .core.json_forms import serializer_of
@@ -80,7 +81,7 @@ class EntryShown(drf.ModelSerializer):
 
     class Meta:
         model = Entry
-        fields = ("id", "at", "username", "token", "way", "action", "address", "status", "outcome", "origin")
+        fields = ("id", "at", "username", "token", "way", "action", "address", "status", "outcome", "origin", "detail")
 
 
 class Account(View):
@@ -151,6 +152,7 @@ class Tokens(ReadView):
         """Withdraw it for good: whatever uses it is refused from now on."""
         row = self.get_object()
         tokens.revoke(row)
+        explain(request, f"token {row} of {row.owner}")
         return Response(self.get_serializer(self.get_object()).data)
 
 
@@ -165,4 +167,4 @@ class AuditLog(ReadView):
         "at": ["gte", "lte"],
     }  # fmt: skip
     ordering_fields: ClassVar[Any] = ("id", "at")
-    search_fields = ("username", "token", "action", "address", "origin")
+    search_fields = ("username", "token", "action", "address", "origin", "detail")

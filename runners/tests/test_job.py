@@ -195,7 +195,7 @@ async def test_the_password_is_on_no_command_line_and_gone_at_the_end(bench):
         for name in ("cmdline", "environ"):
             assert password.encode() not in _readable(process / name)
     await bench.ended()
-    assert (bench.work / "seen").read_text() == "*:*:*:*:pa\\:ss\\\\word'$(id)\n"
+    assert (bench.work / "seen").read_text() == "127.0.0.1:1:nowhere:nobody:pa\\:ss\\\\word'$(id)\n"
     assert not (bench.folder / ".pgpass").exists()
     for file in bench.folder.iterdir():
         assert password not in file.read_text()

@@ -155,6 +155,7 @@ def test_the_environment_is_the_specs_and_not_the_accounts(folder):
         "PGDATABASE": "data'base",
         "PGUSER": "bench user",
         "PGSSLMODE": "require",
+        "PGREQUIREAUTH": "!password",
         "PGAPPNAME": "bh-1",
         "LC_ALL": "C",
     }

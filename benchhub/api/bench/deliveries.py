@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any, ClassVar
 
 from django.utils import timezone
@@ -15,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.analysis.words import count, listing
-from benchhub.api.core import parsers, problems
+from benchhub.api.core import bodies, parsers, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
@@ -25,10 +26,12 @@ from runners import tools
 from runners.contract import Outputs
 
 MOST_LINES = 20_000
-MOST_FAULTS = 100
+MOST_LINE_FAULTS = 20
 DAY_S = 86_400
 KEY = {"max_length": 60}
 MOST_FILES = 20
+MOST_SETTINGS = 2_000  # PostgreSQL 18 has 400
+MOST_SYSTEMS = 1_000
 # '16.4 (Debian 16.4-1.pgdg120+1)', 'PostgreSQL 18beta1', '1.1.0-3ceba0b'.
 VERSION = re.compile(
     r"(?:(?:PostgreSQL|pgbench|sysbench) )?"
@@ -95,6 +98,8 @@ class SystemBrought(Strict):
         """Check each system once: most lines of a request are of few."""
         valid: dict[str, Any] = self.__dict__.setdefault("_valid", {})
         key = repr(data)
+        if len(valid) > MOST_SYSTEMS:
+            valid.clear()
         if key not in valid:
             valid[key] = super().run_validation(data)
         return valid[key]
@@ -103,6 +108,19 @@ class SystemBrought(Strict):
 NEEDED_FILES = " ".join(
     f"{tool.kinds[0].title} needs {listing(tool.needed_files)}." for tool in tools.TOOLS.values() if tool.needed_files
 )
+
+
+class Texts(drf.DictField):
+    """Texts by names, so many at most: they are counted before any is looked at."""
+
+    def __init__(self, *, most: int, too_many: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.most, self.too_many = most, too_many
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping) and len(data) > self.most:
+            raise drf.ValidationError(self.too_many)
+        return super().to_internal_value(data)
 
 
 class OutputBrought(Strict):
@@ -116,15 +134,15 @@ class OutputBrought(Strict):
     log_sampling_rate = drf.FloatField(
         min_value=1e-9, max_value=1, required=False, help_text="Share of transactions in its log; left out: all."
     )
-    files = drf.DictField(
+    files = Texts(
+        most=MOST_FILES,
+        too_many=f"At most {MOST_FILES} files are kept of a run.",
         child=drf.CharField(max_length=4_000_000, trim_whitespace=False, allow_blank=True),
         required=False,
         help_text=f"Their text by their names. {NEEDED_FILES}",
     )
 
     def validate_files(self, files: Mapping[str, str]) -> Mapping[str, str]:
-        if len(files) > MOST_FILES:
-            raise drf.ValidationError(f"At most {MOST_FILES} files are kept of a run.")
         for name in files:
             if not FILE_NAME.fullmatch(name) or name in NAMES_TAKEN:
                 raise drf.ValidationError(f"'{name[:60]}' is no name for a file here: {FILE_NAME_RULE}")
@@ -175,8 +193,12 @@ class ResultRequest(Strict):
     system = SystemBrought()
     output = OutputBrought(required=False)
     numbers = NumbersBrought(required=False, help_text="Where there is no output: parsed already.")
-    settings = drf.DictField(
-        child=drf.CharField(max_length=4000, allow_blank=True), required=False, help_text="Of the server, as found."
+    settings = Texts(
+        most=MOST_SETTINGS,
+        too_many=f"At most {MOST_SETTINGS:,} settings are kept of a run.",
+        child=drf.CharField(max_length=4000, allow_blank=True),
+        required=False,
+        help_text="Of the server, as found.",
     )
     facts = drf.DictField(required=False, help_text="Of the host, as found.")
 
@@ -231,32 +253,34 @@ class Deliveries(ReadView):
     def create(self, request: Request) -> Response:
         """Import one result as JSON, or as NDJSON up to 20,000, a line each. If any has a fault, none is stored.
 
-        An output that holds several whole runs becomes as many results.
+        A line, or the JSON, may have 2 MiB, all lines together 32 MiB. An output that holds several whole runs becomes
+        as many results.
         """
         is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
-        # What is empty has no bytes that a parser is asked about.
-        lines = _lines(request.data or b"") if is_bulk else [(1, request._request.body, request.data)]
+        lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
         try:
-            stored = _stored(lines, request.user, str(request.auth or ""))
+            stored = import_store.store(_read(lines), request.user, str(request.auth or ""))
         except import_check.RejectedError as error:
-            raise _rejected(error.faults, is_bulk) from error
+            raise _rejected(error, is_bulk) from error
         data = self.get_serializer(stored.delivery).data
         data["experiments"] = [self.link("experiment-detail", experiment.pk) for experiment in stored.experiments]
-        data["runs"] = [run.pk for run in stored.runs]
+        data["runs"] = stored.runs
         return Response(data, status=201, headers={"Location": data["url"]})
 
 
 Line = tuple[int, bytes, Any]
 
 
-def _lines(raw: bytes) -> list[Line]:
-    """Return (number, text, value) of each line that is not empty; a value that cannot be read is a ValueError."""
-    texts = [(number, text) for number, text in enumerate(raw.splitlines(), start=1) if text.strip()]
-    if not texts:
+def _lines(stream: Any) -> Iterator[Line]:
+    """Yield (number, text, value) of each line; a value that cannot be read is a ValueError."""
+    line_count = 0
+    texts = bodies.lines(stream) if stream else ()  # what is empty has no bytes that a parser is asked about
+    for line_count, (number, text) in enumerate(texts, start=1):
+        if line_count > MOST_LINES:
+            raise problems.Problem(413, f"A request may have {MOST_LINES:,} lines at most.")
+        yield number, text, _value(text)
+    if not line_count:
         raise problems.Problem(422, "There is no line in it: send one result in each.")
-    if len(texts) > MOST_LINES:
-        raise problems.Problem(413, f"A request may have {MOST_LINES:,} lines at most.")
-    return [(number, text, _value(text)) for number, text in texts]
 
 
 def _value(text: bytes) -> Any:
@@ -266,31 +290,18 @@ def _value(text: bytes) -> Any:
         return error
 
 
-def _stored(lines: Iterable[Line], user: Any, token: str) -> import_store.Stored:
-    """Store the lines. Raises RejectedError with the faults of all of them, also where some have the wrong shape."""
-    results, faults = _read(lines)
-    if not faults:
-        return import_store.store(results, user, token)
-    try:
-        import_check.read(results)
-    except import_check.RejectedError as error:
-        faults += error.faults
-    raise import_check.RejectedError(sorted(faults, key=lambda fault: fault.line))
-
-
-def _read(lines: Iterable[Line]) -> tuple[list[import_check.ImportedRun], list[import_check.Fault]]:
-    """Return the lines of the right shape, and the faults of the others."""
-    results, faults = list[import_check.ImportedRun](), list[import_check.Fault]()
+def _read(lines: Iterable[Line]) -> Iterator[import_check.ImportedRun | import_check.Fault]:
+    """Yield the lines of the right shape, and the faults of the others."""
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
         if isinstance(value, ValueError):
-            faults.append(import_check.Fault(number, "", f"This line is not JSON that can be kept: {value}."))
+            yield import_check.Fault(number, "", f"This line is not JSON that can be kept: {value}.")
             continue
         try:
-            results.append(_imported_run(number, text, shape.run_validation(value)))
+            yield _imported_run(number, text, shape.run_validation(value))
         except drf.ValidationError as error:
-            faults += [import_check.Fault(number, **problem) for problem in problems.flat(error.detail)]
-    return results, faults
+            for problem in islice(problems.flat(error.detail), MOST_LINE_FAULTS):
+                yield import_check.Fault(number, **problem)
 
 
 def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_check.ImportedRun:
@@ -319,13 +330,14 @@ def _output(sent: Mapping[str, Any]) -> Outputs:
     return Outputs(sent.get("returncode"), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
 
 
-def _rejected(faults: Sequence[import_check.Fault], is_bulk: bool) -> problems.Problem:
+def _rejected(error: import_check.RejectedError, is_bulk: bool) -> problems.Problem:
+    faults = error.faults
     errors = [
         {**({"line": fault.line} if is_bulk else {}), "pointer": fault.pointer, "detail": fault.detail}
-        for fault in faults[:MOST_FAULTS]
+        for fault in faults
     ]
     line_count = len({fault.line for fault in faults})
     lines = f"{count(line_count, 'line')} {'has' if line_count == 1 else 'have'}"
     detail = f"Nothing was stored, because {lines} faults."
-    more = f" The first {MOST_FAULTS} of {count(len(faults), 'fault')} are named." if len(faults) > MOST_FAULTS else ""
+    more = "" if error.is_whole else f" After line {faults[-1].line:,} none was looked at."
     return problems.Problem(422, detail + more if is_bulk else "Nothing was stored.", errors)

@@ -14,6 +14,7 @@ from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import AddView, ReadView, RowSerializer
 from benchhub.bench.models import Notice, Webhook
 from benchhub.bench.webhooks.forms import WebhookForm
+from benchhub.ui.acts import explain_form
 
 
 class WebhookShown(RowSerializer):
@@ -59,6 +60,7 @@ class Webhooks(AddView):
         form = self.form(values, instance)
         if not form.is_valid() or (row := form.saved_by(self.request.user)) is None:
             raise problems.invalid(problems.of_form(form))
+        explain_form(self.request, form)
         return row
 
     @extend_schema(responses={201: WebhookMade})

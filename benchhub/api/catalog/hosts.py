@@ -18,6 +18,7 @@ from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hosts.forms import HostForm
 from benchhub.catalog.hosts.page import fingerprint, install_line
+from benchhub.ui.acts import explain, explain_form
 
 from .rows import NAMED, EditView
 
@@ -73,6 +74,7 @@ class Hosts(EditView):
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         form = self.form(values, instance)
         row = json_forms.save_form(form)
+        explain_form(self.request, form)
         if instance and form.is_moved:
             row.ask(models.Host.Wanted.KEY)
         return row
@@ -99,6 +101,7 @@ class Hosts(EditView):
         row, sent = self.get_object(), json_forms.checked(type(KEY), request.data)
         if not row.approve(sent["key"]):
             raise problems.Problem(409, "The host offers another key than this one: compare again.")
+        explain(request, f"host key of {row}: {sent['key']}")
         return self.edited_answer(row)
 
     @extend_schema(request=None)

@@ -9,7 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from benchhub.accounts import tokens
+from benchhub.accounts import audit, tokens
 from benchhub.accounts.models import Token
 
 WRONG = "This token is not known, or it has expired or was revoked: make a new one on the page of your account."
@@ -24,6 +24,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         token = tokens.find(plain.strip())
         if token is None:
+            audit.note_refused_key(request._request, audit.WRONG_TOKEN, f"{request.method} {request.path}")
             raise AuthenticationFailed(WRONG)
         return token.owner, token
 

@@ -61,7 +61,9 @@ REQUESTS: Mapping[str, Any] = {
         "curves": ["12-7", "15-8"], "reason": "The connection path is not what limits either of them.",
     },
     "KeptComparisonRequest": {"title": "Is 18 worth the upgrade?", "query": QUERY},
-    "LinkRequest": {"name": "The board", "hidden": ["host", "address", "discount"], "expires": "30"},
+    "LinkRequest": {
+        "name": "The board", "hidden": ["host", "address", "discount"], "expires": "30", "reviewed": DIGEST,
+    },
     "WebhookRequest": {
         "name": "ci", "url": "https://ci.example.org/benchhub", "events": ["run.ended", "experiment.ended"],
     },
@@ -202,6 +204,13 @@ ANSWERS: Mapping[str, Any] = {
     "SheetPreview": {
         "total": "11250.00", "price": "11250.00", "maintenance": "0.00", "listed": "12500.00", "discounts": "1250.00",
         "flags": [], "steps": ["1 x 12,500.00 = 12,500.00."],
+    },
+    "ReviewShown": {
+        "hidden": ["host", "address", "discount"], "digest": DIGEST, "marked_count": 1,
+        "texts": [{
+            "where": "Remarks", "text": "As agreed with ann@example.org.",
+            "marks": [{"text": "ann@example.org", "why": "looks like somebody's address"}],
+        }],
     },
     "Snapshot": SNAPSHOT,
     "WebhookMade": {**WEBHOOK, "secret": "shown this once, and kept by whoever checks signatures"},

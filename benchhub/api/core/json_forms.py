@@ -15,6 +15,8 @@ from benchhub.catalog.workloads.setting_lines import write_settings
 
 from . import problems
 
+MOST_NAMES, LONGEST_NAME = 20, 80
+
 
 class Strict(serializers.Serializer):
     """Refuses fields that it does not know: a misspelt one would otherwise do nothing, in silence."""
@@ -22,7 +24,10 @@ class Strict(serializers.Serializer):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping) and (unknown := [name for name in data if name not in self.fields]):
             names = ", ".join(self.fields)
-            raise serializers.ValidationError({name: [f"There is no such field: use {names}."] for name in unknown})
+            errors = {
+                str(name)[:LONGEST_NAME]: [f"There is no such field: use {names}."] for name in unknown[:MOST_NAMES]
+            }
+            raise serializers.ValidationError(errors)
         return super().to_internal_value(data)
 
 

@@ -25,12 +25,12 @@ from rest_framework.response import Response
 
 from benchhub.accounts.models import Answer
 from benchhub.celery import wake
+from benchhub.ui.acts import explain_form
 
-from . import json_forms, problems
+from . import bodies, json_forms, problems
 from .authentication import HasScope, TokenAuthentication
-from .parsers import Json
+from .parsers import Ndjson
 
-LARGEST_BYTES, JSON_BYTES = 32 * 2**20, 2 * 2**20
 ANSWER_LIFETIME = timedelta(days=1)
 KEY_LENGTH = 200
 OWN_PARAMETERS = frozenset({"cursor", "page_size", "ordering", "format"})
@@ -165,22 +165,19 @@ class View(viewsets.GenericViewSet):
         # Who it is comes first: nobody's body is held in memory.
         self.perform_authentication(request)
         self.check_permissions(request)
-        self._hold_body(request)
+        digest = self._hold_body(request)
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and (key := request.headers.get("Idempotency-Key")):
             handle: Any = getattr(self, "post", self.http_method_not_allowed)
-            self.post = lambda *a, **k: answer_once(request, key, lambda: handle(*a, **k), self.secret_fields)
+            self.post = lambda *a, **k: answer_once(request, key, digest, lambda: handle(*a, **k), self.secret_fields)
 
-    @staticmethod
-    def _hold_body(request: Request) -> None:
-        """Read the body into memory once, within a bound: it is digested and parsed."""
+    def _hold_body(self, request: Request) -> str:
+        """Take the body in once, within a bound, and return its digest; an empty text where there is none to take."""
         plain: Any = request._request
         if request.method not in ("POST", "PUT", "PATCH") or plain._read_started:
-            return
-        most_bytes = JSON_BYTES if plain.content_type == Json.media_type else LARGEST_BYTES
-        if int(plain.META.get("CONTENT_LENGTH") or 0) > most_bytes:
-            raise problems.Problem(413, f"A request of this kind may have {most_bytes // 2**20} MiB at most.")
-        plain._body = plain.read()
+            return ""
+        are_lines = plain.content_type == Ndjson.media_type and Ndjson in self.parser_classes
+        return bodies.hold(request, are_lines=are_lines)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -233,7 +230,7 @@ def _etag_of(request: Request, response: Any) -> str:
 
 
 def answer_once(
-    request: Request, key: str, handle: Callable[[], Response], secret_fields: tuple[str, ...] = ()
+    request: Request, key: str, body_digest: str, handle: Callable[[], Response], secret_fields: tuple[str, ...] = ()
 ) -> Response:
     """Carry a request out unless its key was used: then answer as the first time.
 
@@ -243,8 +240,8 @@ def answer_once(
         raise problems.Problem(400, f"An Idempotency-Key has {KEY_LENGTH} printable characters at most.")
     answers = Answer.objects.filter(owner=request.user.pk)
     answers.filter(created_at__lt=Now() - ANSWER_LIFETIME).delete()
-    request_text = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
-    digest = hashlib.sha256(request_text).hexdigest()
+    request_text = f"{request.method} {request.get_full_path()}\n{body_digest}"
+    digest = hashlib.sha256(request_text.encode()).hexdigest()
     with transaction.atomic():
         new = Answer(owner_id=request.user.pk, key=key, request_digest=digest)
         Answer.objects.bulk_create([new], ignore_conflicts=True)
@@ -310,7 +307,10 @@ class AddView(ReadView):
         return self.created_answer(self.save(values))
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
-        return json_forms.save_form(self.form(values, instance))
+        form = self.form(values, instance)
+        row = json_forms.save_form(form)
+        explain_form(self.request, form)
+        return row
 
     def created_answer(self, row: Any) -> Response:
         data = self.get_serializer(self.get_queryset().get(pk=row.pk)).data

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models.functions import Now
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers as drf
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from benchhub.analysis.words import count
 from benchhub.api.core import problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.reports import models
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.forms import LinkForm
+from benchhub.reports.sharing.review import Review, Typed
 
 from .common import BY
 
@@ -78,4 +80,41 @@ class Links(ReadView):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-LINK = serializer_of(LinkForm, "LinkRequest")
+LINK = serializer_of(
+    LinkForm,
+    "LinkRequest",
+    reviewed=drf.CharField(max_length=64, help_text="The digest of the review that was read for this link."),
+)
+
+
+class Mark(drf.Serializer):
+    text = drf.CharField()
+    why = drf.CharField()
+
+
+class TypedText(drf.Serializer):
+    where = drf.CharField()
+    text = drf.CharField()
+    marks = drf.SerializerMethodField()
+
+    @extend_schema_field(Mark(many=True))
+    def get_marks(self, text: Typed) -> Any:
+        return Mark([part for part in text.parts if part.why], many=True).data
+
+
+class ReviewShown(drf.Serializer):
+    """What people typed, as readers of a link will see it; what may tell too much is marked."""
+
+    hidden = drf.ListField(child=drf.CharField())
+    digest = drf.CharField(help_text="Send it as `reviewed`: it says that these texts were read.")
+    marked_count = drf.IntegerField()
+    texts = TypedText(many=True)
+
+
+def unread(review: Review) -> problems.Problem:
+    """Return the answer to a link that is asked for before its texts were read."""
+    marks = [(text.where, part) for text in review.texts for part in text.parts if part.why]
+    detail = f"Nobody has read what this link will tell; {count(len(marks), 'place')} in it stand out."
+    errors = [{"pointer": "/reviewed", "detail": f"{where}: '{part.text}' {part.why}."} for where, part in marks]
+    remedy = "Read `review/` of the snapshot with the same `hidden`, then send its digest as `reviewed`."
+    return problems.Problem(422, detail, errors or [{"pointer": "/reviewed", "detail": detail}], remedy)

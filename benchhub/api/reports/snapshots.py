@@ -13,15 +13,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.api.core import json_forms, problems
-from benchhub.api.core.views import FILE, ReadView, RowSerializer, View
+from benchhub.api.core.views import FILE, ReadView, RowSerializer, View, parameter_problem
 from benchhub.reports import models
 from benchhub.reports.sharing import publish, today
-from benchhub.reports.sharing.forms import LinkForm
+from benchhub.reports.sharing.forms import USUALLY_HIDDEN, LinkForm
 from benchhub.reports.sharing.output import exports, pdf
+from benchhub.reports.sharing.review import Review
+from benchhub.ui.acts import explain
 
 from .common import BY, DOCUMENT
-from .links import LINK, LinkMade
+from .links import LINK, LinkMade, ReviewShown, unread
 
 TYPES = sorted({name.partition(";")[0] for name in exports.TYPES.values()})
 
@@ -35,6 +38,15 @@ NAME = OpenApiParameter(
     OpenApiParameter.PATH,
     description="data.json, page.html, report.html (offline), page.pdf, report.pdf, the id of a table with .csv, or of "
     "a bundle with .tar.gz. Another name is answered with those there are.",
+)
+
+
+HIDDEN = OpenApiParameter(
+    "hidden",
+    OpenApiTypes.STR,
+    many=True,
+    enum=list(CLASSES),
+    description="What the link is to leave out; empty for nothing. Left out: as the page has ticked.",
 )
 
 
@@ -103,16 +115,30 @@ class Snapshots(ReadView):
         frozen = canonical.from_bytes(bytes(self.get_object().content))
         return Response(Difference(today.differences(frozen), many=True).data)
 
+    @extend_schema(parameters=[HIDDEN], responses=ReviewShown)
+    @action(detail=True, pagination_class=None, filter_backends=[])
+    def review(self, request: Request, pk: str) -> Response:
+        """Return what people typed, as the reader of a link will see it. A link is made with the digest of this."""
+        names = request.query_params.getlist("hidden", list(USUALLY_HIDDEN))
+        hidden = [name for name in CLASSES if name in names]
+        if len(hidden) != len([name for name in names if name]):
+            raise parameter_problem("hidden", f"hidden is one of {', '.join(CLASSES)}, and may be repeated.")
+        return Response(ReviewShown(Review(self.get_object(), hidden)).data)
+
     @extend_schema(request=LINK, responses={201: LinkMade})
     @action(detail=True, methods=["post"])
     def links(self, request: Request, pk: str) -> Response:
         """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
         snapshot, sent = self.get_object(), json_forms.checked(LINK, request.data)
+        reviewed = sent.pop("reviewed")
         form = LinkForm({**json_forms.form_values(LinkForm()), **json_forms.texts(sent)})
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         cleaned = form.cleaned_data
+        if (review := Review(snapshot, cleaned["hidden"])).digest != reviewed:
+            raise unread(review)
         row, token = publish.link(snapshot, cleaned["hidden"], cleaned["password"], request.user, **form.fields_of_link)
+        explain(request, publish.words(row))
         address = request.build_absolute_uri(f"/s/{token}/")
         data = LinkMade(row, context={**self.get_serializer_context(), "address": address}).data
         return Response(data, status=201, headers={"Location": data["url"]})

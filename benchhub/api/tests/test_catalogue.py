@@ -235,8 +235,22 @@ def test_an_instance_of_a_managed_server_is_added_and_its_password_is_never_show
     assert "hush" not in answer.content.decode()
     instance = Instance.objects.get(name="cloud")
     assert instance.password == "hush-hush"
-    assert admin.send("patch", f"instances/{instance.pk}/", {"port": 6432}).json()["port"] == 6432
-    assert Instance.objects.get(name="cloud").password == "hush-hush"
+    assert admin.send("patch", f"instances/{instance.pk}/", {"name": "cloudy"}).json()["name"] == "cloudy"
+    assert Instance.objects.get(name="cloudy").password == "hush-hush"
+
+
+@pytest.mark.parametrize("move", [{"address": "127.0.0.9"}, {"port": 25999}, {"username": "other"}])
+def test_an_administrators_token_reads_no_stored_password_by_moving_the_instance(admin, systems, move):
+    Instance.objects.update(password="hush-hush")
+    instance = systems[0].instance
+    answer = admin.send("patch", f"instances/{instance.pk}/", move)
+    assert (answer.status_code, pointers(answer)) == (422, ["/password"])
+    assert "hush" not in answer.content.decode()
+    after = Instance.objects.get(pk=instance.pk)
+    assert (after.address, after.port, after.username) == (instance.address, instance.port, instance.username)
+    moved = admin.send("patch", f"instances/{instance.pk}/", {**move, "has_no_password": True})
+    assert moved.status_code == 200, moved.content
+    assert Instance.objects.get(pk=instance.pk).password == ""
 
 
 def test_lists_are_filtered_ordered_and_paged_by_cursor(admin):

@@ -128,7 +128,7 @@ snapshot: GET snapshots/{id}/, GET snapshots/{id}/document/, GET links/
 snapshot-report: GET snapshots/{id}/files/{name}/
 snapshot-file: GET snapshots/{id}/files/{name}/
 snapshot-today: GET snapshots/{id}/today/
-link-new: POST snapshots/{id}/links/
+link-new: GET snapshots/{id}/review/, POST snapshots/{id}/links/
 link-pause: POST links/{id}/pause/
 link-resume: POST links/{id}/resume/
 link-revoke: POST links/{id}/revoke/
@@ -141,6 +141,11 @@ PAGES_ONLY = {
     "login": "A token takes the place of a session.",
     "logout": "Likewise.",
     "password-change": "A token that leaked must not take the account over.",
+    "second-factor": "A token takes the place of a session.",
+    **dict.fromkeys(
+        ["second-factor-add", "second-factor-recovery", "second-factor-remove", "user-second-factor-remove"],
+        "A token that leaked must not weaken the sign-in.",
+    ),
     "token-add": "A token that leaked must not outlive its revocation in another one.",
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",

@@ -20,7 +20,8 @@ experiments/{id}/curves/ runs/ runs/{id}/ runs/{id}/series/ runs/{id}/found/ run
 runs/{id}/log/{stream}/ reservations/ reservations/{id}/ windows/ windows/{id}/ comparisons/
 recurrences/ recurrences/{id}/
 deliveries/ deliveries/{id}/ kept-comparisons/ kept-comparisons/{id}/ snapshots/ snapshots/{id}/
-snapshots/{id}/document/ snapshots/{id}/today/ links/ links/{id}/ published-reports/ published-reports/{id}/
+snapshots/{id}/document/ snapshots/{id}/today/ snapshots/{id}/review/ links/ links/{id}/
+published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchhub.accounts.models import Answer
+from benchhub.accounts.models import Answer, Entry
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol
 from benchhub.reports.models import Comparison, Link, Snapshot
@@ -22,6 +22,14 @@ def query(experiment, systems):
 def snapshot(runner, query):
     comparison = runner.send("post", "kept-comparisons/", {"title": "16 and 18", "query": query}).json()
     return runner.send("post", f"kept-comparisons/{comparison['id']}/publish/").json()
+
+
+def make_link(runner, snapshot, **sent):
+    """Read the review as a person would, then make the link."""
+    hidden = sent.get("hidden", ["host", "address", "discount"])
+    query = "&".join(f"hidden={name}" for name in hidden or [""])
+    review = runner.send("get", f"snapshots/{snapshot['id']}/review/?{query}").json()
+    return runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "reviewed": review["digest"]})
 
 
 def pointers(answer):
@@ -66,7 +74,7 @@ def test_curves_that_cannot_be_compared_are_not_published(runner):
 
 
 def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(runner, client, snapshot):
-    created = runner.send("post", f"snapshots/{snapshot['id']}/links/", {"name": "Board"})
+    created = make_link(runner, snapshot, name="Board")
     assert created.status_code == 201, created.content
     address, pk = created.json()["address"], created.json()["id"]
     assert created.json()["hidden"] == ["host", "address", "discount"]  # as the page has ticked
@@ -80,7 +88,8 @@ def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(runner, cli
 
 
 def test_the_address_of_a_link_is_not_kept_for_a_repeated_request(runner, snapshot):
-    sent = {"data": {"name": "Board"}, "headers": {"Idempotency-Key": "1"}}
+    digest = runner.send("get", f"snapshots/{snapshot['id']}/review/").json()["digest"]
+    sent = {"data": {"name": "Board", "reviewed": digest}, "headers": {"Idempotency-Key": "1"}}
     first, again = (runner.send("post", f"snapshots/{snapshot['id']}/links/", **sent).json() for _ in range(2))
     assert first["address"] and again == {**first, "address": None}
     assert Link.objects.count() == 1
@@ -89,10 +98,45 @@ def test_the_address_of_a_link_is_not_kept_for_a_repeated_request(runner, snapsh
 
 def test_a_password_is_checked_by_the_form_and_never_shown(runner, snapshot):
     sent = {"name": "Board", "password": "short", "expires": "", "hidden": []}
-    assert pointers(runner.send("post", f"snapshots/{snapshot['id']}/links/", sent)) == ["/password"]
-    link = runner.send("post", f"snapshots/{snapshot['id']}/links/", {**sent, "password": "long enough"}).json()
+    assert pointers(make_link(runner, snapshot, **sent)) == ["/password"]
+    link = make_link(runner, snapshot, **{**sent, "password": "long enough"}).json()
     assert (link["has_password"], link["expires_at"], link["hidden"]) == (True, None, [])
     assert "password" not in link
+
+
+def test_no_link_is_made_by_whoever_has_not_read_what_it_tells(runner, query):
+    remarks = "As agreed with ann@example.org. password = hunter2"
+    comparison = runner.send("post", "kept-comparisons/", {"title": "x", "remarks": remarks, "query": query}).json()
+    snapshot = runner.send("post", f"kept-comparisons/{comparison['id']}/publish/").json()
+    address = f"snapshots/{snapshot['id']}/links/"
+    assert pointers(runner.send("post", address, {"name": "Board"})) == ["/reviewed"]
+    refused = runner.send("post", address, {"name": "Board", "reviewed": "1"})
+    assert refused.status_code == 422
+    sentences = " ".join(error["detail"] for error in refused.json()["errors"])
+    assert "'ann@example.org' looks like somebody's address" in sentences and "looks like a secret" in sentences
+    review = runner.send("get", f"snapshots/{snapshot['id']}/review/?hidden=host").json()
+    assert (review["hidden"], review["marked_count"]) == (["host"], 2)
+    of_other_classes = {"name": "Board", "reviewed": review["digest"], "hidden": ["address"]}
+    assert runner.send("post", address, of_other_classes).status_code == 422
+    assert not Link.objects.exists()
+    created = runner.send("post", address, {**of_other_classes, "hidden": ["host"]})
+    assert created.status_code == 201, created.content
+    detail = Entry.objects.get(action="snapshot links", status=201).detail
+    assert detail.startswith("link ") and detail.endswith("without a password, leaves out host")
+
+
+def test_a_wrong_password_of_a_link_is_in_the_audit_log(runner, client, snapshot):
+    link = make_link(runner, snapshot, name="Board", password="long enough").json()
+    assert client.post(link["address"], {"password": "short enough"}).status_code == 403
+    line = Entry.objects.get(action="wrong password of a link")
+    assert (line.address, line.status) == (f"link {link['id']} of snapshot {snapshot['id']}", 401)
+    assert link["address"].split("/")[-2] not in repr(list(Entry.objects.values_list()))
+
+
+def test_a_review_of_what_nobody_hides_is_refused(viewer, snapshot):
+    assert viewer.send("get", f"snapshots/{snapshot['id']}/review/?hidden=colour").status_code == 400
+    nothing_hidden = viewer.send("get", f"snapshots/{snapshot['id']}/review/?hidden=")
+    assert nothing_hidden.json()["hidden"] == []
 
 
 def test_published_reports_are_listed_and_frozen(runner, viewer):

@@ -101,11 +101,11 @@ class Fault:
 
 
 class RejectedError(Exception):
-    """The results have faults, and nothing was stored."""
+    """The results have faults, and nothing was stored. Lines behind the last one were not looked at, unless whole."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[Fault], *, is_whole: bool = True) -> None:
         super().__init__(f"{len(faults)} faults")
-        self.faults = tuple(faults)
+        self.faults, self.is_whole = tuple(faults), is_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,28 +49,86 @@ from .import_check import (
 )
 
 BATCH = 2000
+PART_LINES, PART_CHARACTERS = 2000, 4_000_000
+MOST_FAULTS = 100
 NEEDS_PERMIT = "results of it take a permit to run there. Ask an administrator, or name the host otherwise."
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
+    """What came of a delivery; `runs` are keys, in the order of the lines."""
+
     delivery: Delivery
     experiments: tuple[Experiment, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[int, ...]
 
 
-def store(lines: Sequence[ImportedRun], user: Any, token: str = "") -> Stored:
-    """Store all these results. Raises RejectedError, and stores nothing, where any of them has a fault."""
-    readings, catalogue = read(lines)
+def store(lines: Iterable[ImportedRun | Fault], user: Any, token: str = "") -> Stored:
+    """Store all these results, part by part. Raises RejectedError, and stores nothing, where any of them has a fault.
+
+    Faults come in the place of lines that have the wrong shape; behind the hundredth no more lines are read.
+    """
+    faults: list[Fault] = []
     with transaction.atomic():
-        delivery = Delivery.objects.create(by=user, token=token, run_count=len(readings))
-        places, pairs, experiments = Places(catalogue), list[tuple[Reading, Run]](), list[Experiment]()
+        parts = _Parts(Delivery.objects.create(by=user, token=token, run_count=0))
+        for part in _parts(lines):
+            faults += [line for line in part if isinstance(line, Fault)]
+            try:
+                parts.take([line for line in part if isinstance(line, ImportedRun)], is_check=bool(faults))
+            except RejectedError as error:
+                faults += error.faults
+            if len(faults) >= MOST_FAULTS:
+                raise RejectedError(_sorted(faults)[:MOST_FAULTS], is_whole=False)
+        if faults:
+            raise RejectedError(_sorted(faults))
+        return parts.stored()
+
+
+def _sorted(faults: Iterable[Fault]) -> list[Fault]:
+    return sorted(faults, key=lambda fault: fault.line)
+
+
+def _parts(lines: Iterable[ImportedRun | Fault]) -> Iterator[list[ImportedRun | Fault]]:
+    """Yield lines in parts that fit into memory together."""
+    part, characters = list[ImportedRun | Fault](), 0
+    for line in lines:
+        part.append(line)
+        characters += len(line.text) if isinstance(line, ImportedRun) else 0
+        if len(part) >= PART_LINES or characters >= PART_CHARACTERS:
+            yield part
+            part, characters = [], 0
+    if part:
+        yield part
+
+
+class _Parts:
+    """A delivery that is stored part by part."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        self.delivery = delivery
+        self.experiments: dict[int, Experiment] = {}
+        self.repeats: dict[int, _Repeats] = {}
+        self.runs: list[tuple[int, int]] = []
+
+    def take(self, lines: Sequence[ImportedRun], *, is_check: bool) -> None:
+        """Store the lines, or only look for their faults. Raises RejectedError."""
+        readings, catalogue = read(lines)
+        if is_check:
+            return
+        places, pairs = Places(catalogue), list[tuple[Reading, Run]]()
         for conditions, group in by_conditions(readings).items():
-            experiment = _experiment(conditions, catalogue, user, group)
-            experiments.append(experiment)
-            pairs += zip(group, _runs(experiment, group, places, delivery), strict=True)
+            experiment = _experiment(conditions, catalogue, self.delivery.by, group)
+            self.experiments[experiment.pk] = experiment
+            repeats = self.repeats.setdefault(experiment.pk, _Repeats(experiment))
+            pairs += zip(group, _runs(experiment, group, places, self.delivery, repeats), strict=True)
         _store(pairs)
-    return Stored(delivery, tuple(experiments), tuple(run for _, run in pairs))
+        self.runs += [(reading.line.number, run.pk) for reading, run in pairs]
+
+    def stored(self) -> Stored:
+        self.delivery.run_count = len(self.runs)
+        self.delivery.save(update_fields=["run_count"])
+        keys = tuple(key for _, key in sorted(self.runs))
+        return Stored(self.delivery, tuple(self.experiments.values()), keys)
 
 
 def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: Sequence[Reading]) -> Experiment:
@@ -122,13 +180,15 @@ def _require_permit(systems: Mapping[Place, System], user: Any, group: Sequence[
         raise RejectedError(faults)
 
 
-def _runs(experiment: Experiment, group: Sequence[Reading], places: Places, delivery: Delivery) -> Iterator[Run]:
+def _runs(
+    experiment: Experiment, group: Sequence[Reading], places: Places, delivery: Delivery, repeats: _Repeats
+) -> Iterator[Run]:
     """Yield the runs, unsaved, in the order of the lines."""
     systems = _systems(experiment, group, places)
     _require_permit(systems, delivery.by, group)
     protocols = {key: Protocol.stored(plan.protocol_form(experiment, system)) for key, system in systems.items()}
     position = experiment.runs.aggregate(last=Max("position"))["last"] or 0
-    repeats, now = _Repeats(experiment), timezone.now()  # one value: the rows then go by one short statement
+    now = timezone.now()  # one value: the rows then go by one short statement
     for number, reading in enumerate(group, start=position + 1):
         system, key = systems[reading.line.place], uuid.uuid4()
         yield Run(

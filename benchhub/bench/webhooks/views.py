@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
 from benchhub.bench.models import Notice, Webhook
+from benchhub.ui.acts import explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
@@ -48,6 +49,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and (row := form.saved_by(request.user)):
+        explain_form(request, form)
         return render(request, "bench/webhook_secret.html", {"webhook": row}, status=201)
     crumb = Crumb.to("webhooks", "Webhooks")
     return FormPage(form=form, title="Add a webhook", action="Add the webhook", crumb=crumb).show(request)
@@ -57,6 +59,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Webhook, pk=pk)
     form = WebhookForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid() and form.saved_by(request.user):
+        explain_form(request, form)
         messages.success(request, f"{row.name} is saved.")
         return redirect("webhook", pk)
     return FormPage(form=form, title=f"Edit {row.name}", crumb=Crumb.to("webhook", row.name, pk)).show(request)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
+from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
@@ -60,6 +61,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and (host := form.saved()):
+        explain_form(request, form)
         return _ask(host, Host.Wanted.KEY)
     crumb = Crumb.to("hosts", "Hosts")
     intro = "BenchHub reaches it over SSH, with a key pair of its own that it makes now. Nothing is installed there."
@@ -71,6 +73,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     crumb = Crumb.to("host", host.name, pk)
     form = HostForm(request.POST or None, instance=host)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        explain_form(request, form)
         return _ask(saved, Host.Wanted.KEY) if form.is_moved else redirect("host", pk)
     return _form(request, form, title="Edit the host", crumb=crumb)
 
@@ -93,7 +96,10 @@ def look(_request: HttpRequest, pk: int) -> HttpResponse:
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Pin the key that the person saw; if the host has offered another one since, nothing is approved."""
     row = get_object_or_404(page.host(), pk=pk)
-    if not row.approve(request.POST.get("key", "").replace("\0", "")):
+    if row.approve(key := request.POST.get("key", "").replace("\0", "")):
+        explain(request, f"host key of {row}: {key}")
+    else:
+        explain(request, "nothing was approved")
         messages.error(
             request, "Nothing was approved: the host offers another key than the one you saw. Compare again."
         )

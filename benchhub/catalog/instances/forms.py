@@ -13,6 +13,8 @@ from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
 from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
 
 MANAGED = "managed"
+WHERE_A_PASSWORD_GOES = ("address", "port", "username")
+MOVED = "Type the password: the stored one belongs to the server and user as they were, and is sent to no other."
 Choices = list[tuple[str, Any]]
 
 
@@ -71,6 +73,9 @@ class InstanceForm(CatalogForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="Stored encrypted and never shown again.",
     )
+    has_no_password = forms.BooleanField(
+        required=False, label="The server asks for no password", help_text="A stored one is forgotten."
+    )
     data_directory = forms.CharField(max_length=300, required=False, validators=[ABSOLUTE])
     configuration = forms.ModelChoiceField(
         Configuration.objects.none(),
@@ -83,7 +88,10 @@ class InstanceForm(CatalogForm):
         fields = ("name", "configuration", "address", "port", "database", "username", "data_directory")
         error_messages = {"name": {"unique": "There is already an instance of this name: choose another one."}}
 
-    field_order = ("name", "server", "version", "configuration", "address", "port", "database", "username", "password")
+    field_order = (
+        "name", "server", "version", "configuration", "address", "port", "database", "username", "password",
+        "has_no_password",
+    )  # fmt: skip
 
     def __init__(self, *args: Any, hosts: Iterable[Host], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -94,7 +102,11 @@ class InstanceForm(CatalogForm):
         offer_rows(self, "configuration", Configuration.objects.filter(present).order_by("name"))
         if self.instance.pk:
             self.initial["server"] = self._stored_server
-            self.fields["password"].help_text = "Never shown. Empty keeps the one that is stored."
+            self.fields[
+                "password"
+            ].help_text = (
+                "Never shown. Empty keeps the one that is stored, unless the server, address, port or user changes."
+            )
             if self._stored_server == MANAGED:
                 self.initial["version"] = self.instance.build.version
 
@@ -119,7 +131,21 @@ class InstanceForm(CatalogForm):
         cleaned = super().clean()
         if cleaned.get("server") == MANAGED and not cleaned.get("version") and "version" not in self.errors:
             self.add_error("version", "Say which version the managed server has.")
+        self._refuse_to_take_the_password_along()
         return cleaned
+
+    def _refuse_to_take_the_password_along(self) -> None:
+        """Refuse to send a stored password to another server than the one that it was typed for."""
+        password, is_forgotten = self.cleaned_data.get("password"), self.cleaned_data.get("has_no_password")
+        if password and is_forgotten:
+            self.add_error("has_no_password", "Clear this, or the password.")
+        elif not password and not is_forgotten and self._is_moved and self.instance.has_password():
+            self.add_error("password", MOVED)
+
+    @property
+    def _is_moved(self) -> bool:
+        before, after = self._stored_server.split(":")[0], self.cleaned_data.get("server", "").split(":")[0]
+        return before != after or any(name in self.changed_data for name in WHERE_A_PASSWORD_GOES)
 
     def save(self, commit: bool = True) -> Instance:
         instance: Instance = self.instance
@@ -129,7 +155,8 @@ class InstanceForm(CatalogForm):
             instance.build = managed_build(self.cleaned_data["version"])
         else:
             self._take_build(*server.split(":", 1))
-        if password := self.cleaned_data["password"]:
+        password = self.cleaned_data["password"]
+        if password or self.cleaned_data["has_no_password"]:
             instance.password = password
         super().save(commit)
         return instance

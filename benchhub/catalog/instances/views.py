@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.catalog.models import Host, Instance
 from benchhub.catalog.shared.citations import is_cited
+from benchhub.ui.acts import explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
@@ -72,6 +73,7 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
     hosts = list(Host.objects.defer("private_key").order_by("name"))
     form = InstanceForm(request.POST or None, instance=instance, initial=initial, hosts=hosts)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        explain_form(request, form)
         messages.success(
             request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
         )

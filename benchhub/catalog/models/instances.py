@@ -65,6 +65,10 @@ class Instance(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def has_password(self) -> bool:
+        """Tell whether a password is stored, without opening it."""
+        return Instance.objects.filter(pk=self.pk).exclude(password="").exists()
+
 
 class DataSet(models.Model):
     """The data that was loaded into an instance: the recipe, the build that loaded it, its size, checksum and age."""

@@ -14,6 +14,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from benchhub.accounts import audit
 from benchhub.release import release
 from benchhub.reports.models import Link
 from benchhub.ui.middleware import POLICY
@@ -103,6 +104,8 @@ def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: boo
     problem = "This address was open for an hour only. Type the password again." if is_late else ""
     if request.method == "POST":
         problem = passwords.refusal(link, request.POST.get("password", ""))
+        if problem:
+            audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
         if not problem:
             return HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
     return _rendered("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)

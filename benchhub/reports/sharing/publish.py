@@ -75,6 +75,14 @@ def _unfrozen(document: Node) -> bytes:
     return canonical.to_bytes(project(canonical.from_bytes(canonical.to_bytes(document)), ()))
 
 
+def words(row: Link) -> str:
+    """Say of a link what the audit log keeps."""
+    hidden = ", ".join(row.projection.hidden) or "nothing"
+    end = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "without end"
+    key = "with a password" if row.password else "without a password"
+    return f"link {row.pk} for {row.name}, {end}, {key}, leaves out {hidden}"
+
+
 def link(snapshot: Snapshot, hidden: Iterable[str], password: str, user: Any, **fields: Any) -> tuple[Link, str]:
     """Make a link, and return it with its token, which cannot be had again."""
     row = Link(snapshot=snapshot, projection=projection(snapshot, hidden), created_by=user, **fields)

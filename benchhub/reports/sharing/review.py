@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,27 +27,49 @@ class Typed:
     parts: Sequence[Part]
 
     @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+    @property
     def is_marked(self) -> bool:
         return any(part.why for part in self.parts)
 
 
 @dataclass(frozen=True)
-class ReviewPage:
-    """Everything that people typed into a snapshot, without what the link of the form hides."""
+class Review:
+    """Everything that people typed into a snapshot, without the classes that a link hides."""
 
     snapshot: Snapshot
-    form: LinkForm
+    hidden: Collection[str]
 
     @cached_property
     def texts(self) -> list[Typed]:
         """Return the texts, those with a mark first."""
         document = canonical.from_bytes(bytes(self.snapshot.content))
-        pairs = projection.typed(document, self.form.cleaned_data["hidden"])
+        pairs = projection.typed(document, self.hidden)
         return sorted((Typed(where, parts(text)) for where, text in pairs), key=lambda text: not text.is_marked)
 
     @property
     def marked_count(self) -> int:
         return sum(bool(part.why) for text in self.texts for part in text.parts)
+
+    @property
+    def digest(self) -> str:
+        """Return what confirms that these texts were read: other texts, or others left out, have another."""
+        pairs = [(text.where, text.text) for text in self.texts]
+        return hashlib.sha256(json.dumps([self.snapshot.sha256, sorted(self.hidden), pairs]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ReviewPage:
+    """The review of the link that a form asks for."""
+
+    snapshot: Snapshot
+    form: LinkForm
+
+    @cached_property
+    def review(self) -> Review:
+        return Review(self.snapshot, self.form.cleaned_data["hidden"])
 
     @property
     def fields(self) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.published import files as published_files
+from benchhub.ui.acts import explain
 from benchhub.ui.listing import Column, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
@@ -161,10 +162,12 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
     snapshot = get_object_or_404(Snapshot, pk=pk)
     form = LinkForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if REVIEWED not in request.POST:
-            return render(request, "sharing/link_review.html", {"page": ReviewPage(snapshot, form)})
+        page = ReviewPage(snapshot, form)
+        if request.POST.get(REVIEWED) != page.review.digest:
+            return render(request, "sharing/link_review.html", {"page": page})
         values = form.cleaned_data
         link, token = publish.link(snapshot, values["hidden"], values["password"], request.user, **form.fields_of_link)
+        explain(request, publish.words(link))
         address = request.build_absolute_uri(reverse("shared", args=[token]))
         context = {"link": link, "address": address, "hides": _hides(link)}
         return render(request, "sharing/link_made.html", context, status=201)

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
+from benchhub.accounts.second_factor import codes
 from benchhub.accounts.testing import make_user
 from benchhub.serve import gate
 
@@ -34,6 +35,16 @@ def test_who_is_signed_in_may_until_they_sign_out_or_are_switched_off(client):
     user.is_active = False
     user.save()
     assert not gate.may_send({"COOKIE": cookie})
+
+
+def test_a_session_that_waits_for_a_code_may_not(client):
+    user = make_user("ada", Role.RUNNER)
+    user.set_password("a rather long engine")
+    user.save()
+    codes.keep(user, codes.new_secret(), 0)
+    client.post("/login/", {"username": "ada", "password": "a rather long engine"})
+    assert "second_factor" in client.session
+    assert not gate.may_send({"COOKIE": f"sessionid={client.session.session_key}"})
 
 
 @pytest.mark.parametrize(

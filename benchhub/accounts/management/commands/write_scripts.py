@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from benchhub.accounts import rights
+from benchhub.accounts import audit, rights
 
 
 class Command(BaseCommand):
@@ -23,5 +23,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no account named {options['name']}.")
         rights.let_write_scripts(user, not options["withdraw"])
+        change = "withdrawn from" if options["withdraw"] else "given to"
+        audit.note_command(f"right to write scripts {change} {user}")
         may = "may no longer" if options["withdraw"] else "may now"
         self.stdout.write(f"{user} {may} write custom scripts.")

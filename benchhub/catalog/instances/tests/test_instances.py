@@ -76,10 +76,44 @@ def test_a_password_is_sent_back_to_no_page(engineer, typed):
 
 def test_an_edit_without_a_password_keeps_the_old_one_and_with_one_takes_it(engineer, typed):
     add(engineer, typed)
-    assertRedirects(edit(engineer, typed, password="", port="6000"), reverse("instances"))
-    assert (Instance.objects.get().password, Instance.objects.get().port) == (PASSWORD, 6000)
+    assertRedirects(edit(engineer, typed, password="", name="renamed"), reverse("instances"))
+    assert (Instance.objects.get().password, Instance.objects.get().name) == (PASSWORD, "renamed")
     edit(engineer, typed, password=" new ")
     assert Instance.objects.get().password == " new "
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        {"address": "203.0.113.9"},
+        {"port": "6000"},
+        {"username": "postgres"},
+        {"server": "managed", "version": "18.4"},
+    ],
+)
+def test_a_stored_password_goes_to_no_other_server(engineer, typed, move):
+    add(engineer, typed)
+    before = Instance.objects.values().get()
+    errors = edit(engineer, typed, password="", **move).context["page"].form.errors
+    assert errors.keys() == {"password"}
+    assert "sent to no other" in errors["password"][0]
+    assert Instance.objects.values().get() == before
+    assertRedirects(edit(engineer, typed, password="typed anew", **move), reverse("instances"))
+    assert Instance.objects.get().password == "typed anew"
+
+
+def test_a_move_to_a_server_without_a_password_forgets_the_stored_one(engineer, typed):
+    add(engineer, typed)
+    assert edit(engineer, typed, has_no_password="on").context["page"].form.errors.keys() >= {"has_no_password"}
+    assertRedirects(edit(engineer, typed, password="", port="6000", has_no_password="on"), reverse("instances"))
+    assert (Instance.objects.get().password, Instance.objects.get().port) == ("", 6000)
+    assertRedirects(edit(engineer, typed, password="", port="6001"), reverse("instances"))
+
+
+def test_a_newer_build_in_another_folder_of_the_same_host_keeps_the_password(engineer, typed, probed):
+    add(engineer, typed)
+    assertRedirects(edit(engineer, typed, password="", server=f"{probed.pk}:/opt/pg16/bin"), reverse("instances"))
+    assert (Instance.objects.get().bin_directory, Instance.objects.get().password) == ("/opt/pg16/bin", PASSWORD)
 
 
 def test_a_refused_form_does_not_ask_for_a_password_that_was_not_typed(engineer, typed):

@@ -17,6 +17,7 @@ from benchhub.reports.published import page as published_page
 from benchhub.reports.published import views as published_views
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.comparison import NothingToPublishError
+from benchhub.reports.sharing.review import Review
 from benchhub.reports.testing import both, key
 
 pytestmark = pytest.mark.django_db
@@ -96,7 +97,8 @@ def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(
 
 def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapshot):
     fields = {"name": "The board", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": ""}
-    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": "1"})
+    digest = Review(snapshot, ["host"]).digest
+    answer = client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": digest})
     page = answer.content.decode()
     address = re.search(r'value="http://testserver(/s/[^"]+/)"', page)[1]
     assert b"16 or 18 on host A" in client.get(address).content
@@ -120,7 +122,11 @@ def test_what_was_typed_is_read_before_the_link_is_made(client, publisher, compa
         assert f">{word}</mark>" in page
     sent = dict(re.findall(r'type="hidden" name="([a-z]+)" value="([^"]*)"', page))
     assert (sent["name"], sent["password"], sent["expires"]) == ("The board", "long enough", "7")
-    assert client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": "1"}).status_code == 201
+    digest = re.search(r'name="reviewed" value="([0-9a-f]{64})"', page)[1]
+    of_less = {**fields, "hidden": ["host"], "reviewed": digest}
+    assert client.post(f"/snapshots/{snapshot.pk}/links/new", of_less).status_code == 200  # is read again
+    assert not Link.objects.exists()
+    assert client.post(f"/snapshots/{snapshot.pk}/links/new", {**fields, "reviewed": digest}).status_code == 201
     assert Link.objects.get().projection.hidden == ["host", "address"]
 
 
