@@ -108,8 +108,9 @@ def slots(
     """Return the measuring runs in their order. `level` says what conditions call the levels: clients, or rate.
 
     `blocked`: repeat by repeat, in each the levels as listed, at each level all systems, in every other repeat the
-    other way round, so that none always comes first. `shuffled`: repeat by repeat, in each at random. `random`: all at random. `listed`: system by system, level by level, its repeats one after the
-    other. The same seed always gives the same order (Python promises it of random(), not of shuffle()).
+    other way round, so that none always comes first. `shuffled`: repeat by repeat, in each at random. `random`: all at
+    random. `listed`: system by system, level by level, its repeats one after the other. The same seed always gives the
+    same order (Python promises it of random(), not of shuffle()).
     """
     keep, drop = rules(kept_only), rules(left_out)
     planned = [slot for slot in _listed(systems, levels, repeats) if _is_planned(slot, keep, drop, level)]

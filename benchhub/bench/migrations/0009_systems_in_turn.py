@@ -4,15 +4,23 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('bench', '0008_promises_to_who_comes_first'),
+        ("bench", "0008_promises_to_who_comes_first"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='experiment',
-            name='order',
-            field=models.CharField(choices=[('blocked', 'repeat by repeat, levels as listed, systems in turn'), ('shuffled', 'repeat by repeat, at random in each'), ('random', 'all at random'), ('listed', 'as listed: system by system, level by level')], default='blocked', max_length=10),
+            model_name="experiment",
+            name="order",
+            field=models.CharField(
+                choices=[
+                    ("blocked", "repeat by repeat, levels as listed, systems in turn"),
+                    ("shuffled", "repeat by repeat, at random in each"),
+                    ("random", "all at random"),
+                    ("listed", "as listed: system by system, level by level"),
+                ],
+                default="blocked",
+                max_length=10,
+            ),
         ),
     ]
