@@ -159,11 +159,11 @@ class Fuzzer:
 
     async def _answer(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         command = process.command or ""
+        [nonce] = set(NONCE.findall(command))
         if self.random is None:
-            process.stdout.write(await self._run(command, await process.stdin.read()))
+            process.stdout.write(await self._begin(command, nonce, process))
             return
         self.spoilt += 1
-        [nonce] = set(NONCE.findall(command))
         answer = await self._honest_answer(command, nonce, process)
         random = Random(self.random.random())
         spoilt = random.choice(SPOILS)(random, answer, list(self._answers.values()))
@@ -173,9 +173,14 @@ class Fuzzer:
         """Return what the command answers, which is run once only, without its frame."""
         plain = command.replace(nonce, "")
         if plain not in self._answers:
-            framed = await self._run(command, await process.stdin.read())
-            self._answers[plain] = framed.partition(b"\n")[2].rpartition(b"END-")[0]
+            self._answers[plain] = (await self._begin(command, nonce, process)).rpartition(b"END-")[0]
         return self._answers[plain]
+
+    async def _begin(self, command: str, nonce: str, process: asyncssh.SSHServerProcess[bytes]) -> bytes:
+        """Write the mark, for which the input waits, and return what comes behind it."""
+        mark = f"BEGIN-{nonce}\n".encode()
+        process.stdout.write(mark)
+        return (await self._run(command, await process.stdin.read())).removeprefix(mark)
 
     async def _run(self, command: str, text: bytes) -> bytes:
         environment = {"HOME": str(self.folder), "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
