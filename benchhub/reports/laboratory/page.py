@@ -72,6 +72,12 @@ class LaboratoryPage:
         return {**self.comparison.terms.problems, **self.setup.settings.problems}
 
     @property
+    def other_problems(self) -> list[tuple[str, str]]:
+        """Return (parameter, sentence) of what is no handle: a handle has its own beside it."""
+        parameters = {handle.parameter for handle in self.setup.handles.values()}
+        return [(name, sentence) for name, sentence in self.problems.items() if name not in parameters]
+
+    @property
     def typed(self) -> dict[str, str]:
         return {**self.comparison.terms.typed, **self.setup.settings.typed}
 

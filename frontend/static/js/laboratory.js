@@ -5,6 +5,9 @@
   const PAUSE_MS = 200;
   const THUMB_PX = 16;
   let timer;
+  let frame;
+  let pending = null;
+  let isAsking = false;
   let isDragged = false;
 
   const chart = () => document.getElementById("chart-laboratory");
@@ -14,7 +17,8 @@
   function drawLine(value) {
     const traces = chart()?.data || [];
     const place = traces.findIndex((trace) => trace.meta?.is_handle);
-    if (place >= 0) Plotly.restyle(chart(), { x: [[value, value]] }, [place]);
+    cancelAnimationFrame(frame);
+    if (place >= 0) frame = requestAnimationFrame(() => Plotly.restyle(chart(), { x: [[value, value]] }, [place]));
   }
 
   function tell(slider) {
@@ -26,8 +30,24 @@
     number.value = slider.value;
     tell(slider);
     if ("axis" in slider.dataset) drawLine(Number(slider.value));
+    pending = { id: slider.id, value: slider.value };
     clearTimeout(timer);
-    timer = setTimeout(() => number.dispatchEvent(new Event("change", { bubbles: true })), PAUSE_MS);
+    timer = setTimeout(ask, PAUSE_MS);
+  }
+
+  // One question at a time: an answer that comes while the handle moves on must not take it back.
+  function ask() {
+    if (isAsking || !pending) return;
+    const number = numberOf(document.getElementById(pending.id));
+    pending = null;
+    number.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  function moveOn() {
+    const slider = pending && document.getElementById(pending.id);
+    if (!slider) return;
+    slider.value = pending.value;
+    move(slider);
   }
 
   // The slider of the axis lies under the axis of the chart, as wide as that is.
@@ -66,6 +86,12 @@
   }, true);
   document.addEventListener("pointermove", (event) => { if (isDragged) follow(event); }, true);
   for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => { isDragged = false; }, true);
+  document.addEventListener("htmx:beforeRequest", ({ target }) => { if (target.id === "laboratory") isAsking = true; });
+  document.addEventListener("htmx:afterRequest", ({ target }) => {
+    if (target.id !== "laboratory" && target.id !== "live") return;
+    isAsking = false;
+    moveOn();
+  });
   document.addEventListener("htmx:afterSwap", () => requestAnimationFrame(place));
   addEventListener("resize", () => requestAnimationFrame(place));
   new MutationObserver((changes) => {

@@ -141,7 +141,7 @@ def test_a_range_of_the_readers_own_is_kept_and_a_wrong_one_gets_a_sentence(read
     for odd in ({"from_": "x"}, {"along": "sideways"}, {"price": -1}, {"cores": "2.5"}, {"throughput": 0}):
         page = reader.get(address(repeated, systems, **odd))
         assert page.status_code == 200
-        assertContains(page, "Until then the usual one is used.")
+        assertContains(page, "Until then the usual one is used.", count=1)
         assertContains(page, "figure-laboratory")
     turned = setup(repeated, systems, from_=500, to=400)
     assert turned.axis.low < turned.axis.high
@@ -172,6 +172,18 @@ def test_what_is_not_to_be_had_as_the_machine_is_joins_where_cores_allow_it(read
     page = reader.get(address(repeated, systems, along="cores"))
     assertContains(page, "no price")
     assertContains(page, "at most 8 physical cores")
+
+
+def test_of_many_choices_the_cheapest_are_drawn_and_all_are_priced(reader, repeated, systems, prices):
+    for number in range(4):
+        list_price(str(2000 + number), licence_model=LicenceModel.objects.create(name=f"L{number}", metric="core"))
+    room = setup(repeated, systems)
+    assert (len(room.subjects), len(room.drawn)) == (14, 12)
+    dearest = {subject.choice.name for subject, _ in room.ranked[12:]}
+    assert dearest.isdisjoint(subject.choice.name for subject in room.drawn)
+    page = reader.get(address(repeated, systems))
+    assertContains(page, "Drawn are the cheapest 12; 2 more stand in this table only.")
+    assert len(rows_of(reader.get(address(repeated, systems, csv="handles")))) == 14
 
 
 def test_a_missing_price_leaves_its_choices_out_with_the_reason(reader, repeated, systems, prices):

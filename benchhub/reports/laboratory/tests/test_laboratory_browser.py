@@ -76,9 +76,29 @@ def test_the_handle_is_dragged_in_the_chart(tab):
     tab.mouse.move(box["x"] + box["width"] * 0.5, middle)
     tab.mouse.move(box["x"] + box["width"] * 0.1, middle)
     tab.mouse.up()
-    tab.wait_for_url("**price=*")
-    assert 150 < handle_line(tab) < 350
     at_handles(tab, "Lowest of all that is shown: PostgreSQL 18 under Per core")
+    assert 150 < handle_line(tab) < 350
+    assert f"price={tab.locator('#handle-licence-price').input_value()}" in tab.url
+
+
+def test_a_slow_answer_does_not_take_the_handle_back(tab):
+    """The first answer is held until the handle has moved on."""
+    held = []
+    tab.route("**/compare/laboratory/?**", lambda route: held.append(route) if not held else route.continue_())
+    slider = tab.get_by_label("Licence price, slider")
+    slider.press("End")
+    for _ in range(100):
+        if held:
+            break
+        tab.wait_for_timeout(50)
+    slider.press("Home")
+    tab.evaluate("document.activeElement.blur()")
+    tab.wait_for_timeout(400)
+    held[0].continue_()
+    at_handles(tab, "The handle is at 0 EUR per physical core and year")
+    assert handle_line(tab) == 0
+    assert (slider.input_value(), tab.locator("#handle-licence-price").input_value()) == ("0", "0")
+    assert "price=0" in tab.url
 
 
 def test_the_slider_lies_under_the_axis_of_the_chart(tab):
