@@ -8,7 +8,7 @@ from .catalog import configurations, hardware, hosts, instances, licences, price
 from .core import problems
 from .core.authentication import HasScope
 from .core.views import View
-from .reports import comparisons, curves, declarations, kept, links, published, snapshots, tuning
+from .reports import comparisons, curves, declarations, kept, leaderboards, links, published, snapshots, tuning
 
 app_name = "api"
 
@@ -60,6 +60,7 @@ router.register("deliveries", deliveries.Deliveries, "delivery")
 router.register("curves", curves.Curves, "curve")
 router.register("comparisons", comparisons.Comparisons, "compared")
 router.register("tuning-steps", tuning.TuningSteps, "steps")
+router.register("leaderboard", leaderboards.Leaderboards, "leaderboard")
 router.register("declarations", declarations.Declarations, "comparability")
 router.register("kept-comparisons", kept.KeptComparisons, "comparison")
 router.register("snapshots", snapshots.Snapshots, "snapshot")
