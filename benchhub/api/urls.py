@@ -8,7 +8,18 @@ from .catalog import configurations, hardware, hosts, instances, licences, price
 from .core import problems
 from .core.authentication import HasScope
 from .core.views import View
-from .reports import comparisons, curves, declarations, kept, laboratory, links, published, snapshots, tuning
+from .reports import (
+    comparisons,
+    curves,
+    declarations,
+    kept,
+    laboratory,
+    leaderboards,
+    links,
+    published,
+    snapshots,
+    tuning,
+)
 
 app_name = "api"
 
@@ -61,6 +72,7 @@ router.register("curves", curves.Curves, "curve")
 router.register("comparisons", comparisons.Comparisons, "compared")
 router.register("tuning-steps", tuning.TuningSteps, "steps")
 router.register("laboratory", laboratory.Laboratories, "laboratory")
+router.register("leaderboard", leaderboards.Leaderboards, "leaderboard")
 router.register("declarations", declarations.Declarations, "comparability")
 router.register("kept-comparisons", kept.KeptComparisons, "comparison")
 router.register("snapshots", snapshots.Snapshots, "snapshot")

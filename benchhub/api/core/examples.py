@@ -192,6 +192,17 @@ ANSWERS: Mapping[str, Any] = {
         "id": 3, "url": f"{BASE}kept-comparisons/3/", "title": "Is 18 worth the upgrade?", "remarks": "",
         "query": QUERY, "snapshot_count": 1, "created_by": "rosa", "created_at": AT, "changed_at": LATER,
     },
+    "Leaderboard": {
+        "workload": 4, "protocol": DIGEST, "by": "throughput", "unit": "TPS",
+        "protocols": [{"digest": DIGEST, "words": "the one protocol (2 systems)"}],
+        "lead": "Fastest: PostgreSQL 18, 1,120 TPS at 8 clients",
+        "places": [{
+            "place": 1, "key": "12-8", "label": "PostgreSQL 18", "hardware": "Two sockets", "throughput": 1120.0,
+            "lowest": 1105.0, "highest": 1135.0, "clients": 8, "repeats": 5, "licence": "", "price": None,
+            "total": None, "currency": None, "against_first": "", "verdict": "",
+            "trust": "no reason for doubt was found", "is_demonstration": False,
+        }],
+    },
     "LicencePreview": {
         "words": "One licence for each core, at least 4 for each server.", "price_of": "one core", "units": 32,
         "currency": "EUR", "total": "57600.00", "support": "0.00", "flags": [],

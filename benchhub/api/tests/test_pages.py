@@ -5,7 +5,12 @@ from tests import pages
 
 # name of the page's address -> operations. A new page fails the first test until it stands here.
 PAGES = """
-home: GET queue/, GET experiments/
+home: GET queue/, GET experiments/, GET comparisons/, GET hosts/, GET recurrences/
+search: GET hosts/, GET experiments/, GET runs/, GET kept-comparisons/, GET licence-models/
+calendar: GET queue/, GET reservations/, GET windows/, GET recurrences/
+calendar-csv: GET queue/, GET reservations/, GET windows/, GET recurrences/
+leaderboard: GET leaderboard/
+leaderboard-csv: GET leaderboard/
 account: GET account/, GET tokens/
 token-revoke: POST tokens/{id}/revoke/
 users: GET users/

@@ -24,7 +24,7 @@ snapshots/{id}/document/ snapshots/{id}/today/ snapshots/{id}/review/ links/ lin
 published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
-price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
+leaderboard/ price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
 runs/{id}/evidence/{file}/ laboratory/
 """
 RUN = """

@@ -69,7 +69,7 @@ def test_every_example_is_of_a_component_and_as_that_says(schema):
         assert [field for field in example if field not in allowed] == [], name
 
 
-@pytest.mark.parametrize("path", ["comparisons/", "tuning-steps/", "laboratory/", "account/", "queue/"])
+@pytest.mark.parametrize("path", ["comparisons/", "tuning-steps/", "laboratory/", "leaderboard/", "account/", "queue/"])
 def test_what_answers_one_thing_is_not_described_as_a_list(schema, path):
     answer = schema["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert "$ref" in answer and "type" not in answer

@@ -228,6 +228,21 @@ def test_curves_are_read_as_tuning_steps(viewer, query, experiment, systems):
     assert viewer.send("get", "tuning-steps/?curve=999-1").status_code == 409
 
 
+def test_systems_are_ranked_as_on_the_leaderboard(viewer, experiment, systems):
+    board = viewer.send("get", "leaderboard/").json()
+    assert [(place["place"], place["label"]) for place in board["places"]] == [
+        (1, "PostgreSQL 18"),
+        (2, "PostgreSQL 16"),
+    ]
+    assert (board["unit"], board["by"]) == ("TPS", "throughput")
+    assert all(place["price"] is None for place in board["places"])
+    by_price = viewer.send("get", "leaderboard/?by=price&term=5").json()
+    assert by_price["by"] == "price"
+    for query in ("by=height", "workload=999", "protocol=x", "colour=red", "term=99"):
+        answer = viewer.send("get", f"leaderboard/?{query}")
+        assert answer.json()["errors"][0]["pointer"] == f"?{query.split('=')[0]}"
+
+
 def test_a_published_report_is_read_whole(viewer):
     pk = viewer.send("get", "published-reports/").json()[0]["id"]
     document = viewer.send("get", f"published-reports/{pk}/document/").json()
