@@ -19,8 +19,8 @@ WRONG_PASSWORD = "This password is wrong."  # a sentence
 LONGEST = 40
 
 
-def code_field(help_text: str) -> forms.CharField:
-    attributes = {"autocomplete": "one-time-code", "inputmode": "text", "autofocus": True, "spellcheck": "false"}
+def code_field(help_text: str, *, is_first: bool = False) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autofocus": is_first, "spellcheck": "false"}
     return forms.CharField(
         max_length=LONGEST, label="Code", help_text=help_text, widget=forms.TextInput(attrs=attributes)
     )
@@ -72,7 +72,7 @@ def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refus
 
 
 class CodeForm(GuardedForm):
-    code = code_field("Six digits of your authenticator, or one of your recovery codes.")
+    code = code_field("Six digits of your authenticator, or one of your recovery codes.", is_first=True)
     refusal = WRONG_CODE
 
     def is_right(self) -> bool:
