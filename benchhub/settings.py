@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "benchhub.ui.middleware.kept_by_nobody",
     "benchhub.accounts.middleware.audited",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "benchhub.accounts.middleware.Guard",
@@ -119,6 +120,8 @@ CHROMIUM_SANDBOX = os.environ.get("CHROMIUM_SANDBOX", "1") == "1"
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 # Who has not opened a page for 12 hours signs in again (benchhub/accounts/middleware.py).
 SESSION_COOKIE_AGE = 12 * 3600
+# Browsers take such a name only from the site itself, over https: no neighbour's page can plant a session.
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = (f"{'__Host-' if HTTPS else ''}{name}" for name in ("sessionid", "csrftoken"))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0

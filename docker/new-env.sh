@@ -13,6 +13,7 @@ cat > "${1:-.env}" <<END
 FIELD_KEYS=$(secret 32)
 SECRET_KEY=$(secret 48)
 POSTGRES_PASSWORD=$(secret 24)
+APP_PASSWORD=$(secret 24)
 BROKER_PASSWORD=$(secret 24)
 
 # For Prometheus: lets whoever sends it read /metrics and /health.

@@ -156,6 +156,7 @@ def test_web_worker_and_ticker_start_as_the_file_says_and_their_health_checks_su
     collect_static(place)
     first = say(place, "prepare")
     assert "Made the first user, admin." in first
+    assert "The role benchhub_app works with the rows, and owns nothing." in first
     assert not any(place.is_healthy(name) for name in ("web", "worker", "ticker")), "nothing runs yet"
     with place.running("web") as web, place.running("worker") as worker:
         assert place.becomes_healthy("web"), web.log.read_text()
@@ -215,7 +216,7 @@ def ask_by_ssh(place: Place, account: Account, command: str) -> list[str]:
 def test_no_secret_stands_in_the_file_and_each_is_asked_for(tmp_path: Path) -> None:
     variables = new_env(tmp_path)
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
-    for name in ("SECRET_KEY", "FIELD_KEYS", "POSTGRES_PASSWORD", "BROKER_PASSWORD"):
+    for name in ("SECRET_KEY", "FIELD_KEYS", "POSTGRES_PASSWORD", "APP_PASSWORD", "BROKER_PASSWORD"):
         with pytest.raises(KeyError, match=f"{name}: make .env"):
             services({key: value for key, value in variables.items() if key != name})
 
@@ -225,6 +226,33 @@ def test_secrets_are_never_replaced(tmp_path: Path) -> None:
     again = subprocess.run(["sh", CLONE / "docker" / "new-env.sh"], cwd=tmp_path, check=False, capture_output=True)
     assert again.returncode != 0
     assert read_env(tmp_path / ".env") == before
+
+
+def test_only_what_prepares_has_the_owner_s_password(tmp_path: Path) -> None:
+    variables = new_env(tmp_path)
+    for name, service in services(variables).items():
+        has_it = variables["POSTGRES_PASSWORD"] in str(service)
+        assert has_it == (name in ("db", "prepare")), name
+
+
+def test_no_service_writes_to_its_image_or_has_more_rights_than_it_needs(tmp_path: Path) -> None:
+    by_name = services(new_env(tmp_path))
+    for name, service in by_name.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert not service.get("privileged") and "docker.sock" not in str(service), name
+        assert service.get("read_only") is True or name == "target", name
+    assert {name for name, service in by_name.items() if service.get("cap_add")} == {"db"}
+
+
+def test_warehouse_and_broker_lead_nowhere_and_only_the_worker_reaches_hosts(tmp_path: Path) -> None:
+    networks = yaml.safe_load(FILE.read_text())["networks"]
+    by_name = {name: set(service["networks"]) for name, service in services(new_env(tmp_path)).items()}
+    assert networks["data"] == {"internal": True}
+    assert by_name["db"] == by_name["broker"] == by_name["prepare"] == by_name["ticker"] == {"data"}
+    assert {name for name, names in by_name.items() if "targets" in names} == {"worker", "target"}
+    assert {name for name, names in by_name.items() if "front" in names} == {"web"}
+    assert {name for name, service in services(read_env(tmp_path / ".env")).items() if service.get("ports")} == {"web"}
 
 
 def test_every_service_that_stays_has_a_health_check(tmp_path: Path) -> None:

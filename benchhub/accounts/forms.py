@@ -5,8 +5,9 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
+from django.http import HttpRequest
 from django.utils import timezone
 
 from benchhub.catalog.models import Host
@@ -138,8 +139,22 @@ class UserForm(CatalogForm):
         return user
 
 
+class OwnPasswordForm(PasswordChangeForm):
+    """A new password of one's own; the old one is guessed here as seldom as at the sign-in."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        if sentence := throttle.check_password(self.request, self.user, password):
+            raise forms.ValidationError(sentence)
+        return password
+
+
 class TokenForm(forms.Form):
-    """A token of one's own; only what its owner may do is offered."""
+    """A token of one's own; only what its owner may do is offered, and whoever finds an open session makes none."""
 
     name = forms.CharField(max_length=80, help_text="What uses it: nightly CI of project X.")
     scopes = forms.MultipleChoiceField(
@@ -148,16 +163,21 @@ class TokenForm(forms.Form):
         error_messages={"required": "Choose at least one."},
     )
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
+    password = throttle.password_field()
 
-    def __init__(self, *args: Any, owner: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix, self.owner = "", owner
+        owner: Any = request.user
+        self.label_suffix, self.owner, self.request = "", owner, request
         scopes = [(name, f"{name}: {tokens.SCOPES[name][1]}") for name in tokens.scopes_of(owner)]
         offer(self, "scopes", scopes)
         self.initial.setdefault("scopes", ["read"])
 
     def clean(self) -> dict[str, Any]:
         current = Token.objects.filter(owner=self.owner, revoked_at=None, expires_at__gt=timezone.now()).count()
+        password = self.cleaned_data.get("password", "")
+        if not self.errors and (sentence := throttle.check_password(self.request, self.owner, password)):
+            self.add_error("password", sentence)
         if current >= MOST_TOKENS:
             raise forms.ValidationError(f"You have {current} tokens: revoke those that are not used any more first.")
         return self.cleaned_data

@@ -10,6 +10,15 @@ from . import rights
 from .models import Permit
 from .rights import Role
 
+PASSWORD = "a rather long engine"
+
+
+def with_password(user: Any) -> Any:
+    """Give a user of a test the password PASSWORD; others have none, which is quicker."""
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
 
 def make_user(name: str, role: Role, *hosts: Any, everywhere: bool = False) -> Any:
     """Create a user with the permit to run on these hosts, or everywhere."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
+from django import forms
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.http import HttpRequest
@@ -17,6 +19,7 @@ from .models import Entry
 # So many failures within the window: of one name from one place, of one name from anywhere.
 MOST_OF_BOTH, MOST_OF_NAME = 5, 50
 REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
+WRONG_PASSWORD = "This password is wrong."  # a sentence
 BUSY = "Another attempt with this name is being checked: try again in a second."
 
 
@@ -37,6 +40,37 @@ def is_throttled(request: HttpRequest | None, username: str) -> bool:
         name_failures.filter(pk__gt=_newest(successes), origin=place).count() >= MOST_OF_BOTH
         or failures.filter(origin=place).count() >= audit.MOST_OF_PLACE
         or name_failures.count() >= MOST_OF_NAME
+    )
+
+
+def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refusal: str) -> str:
+    """Check a secret of somebody as seldom as the sign-in does, and say why it is not accepted; empty if it is.
+
+    The sentence is returned out of the turn, or the failure would not be kept.
+    """
+    username = user.get_username()
+    with in_turn(request, username) as is_alone:
+        if not is_alone:
+            return BUSY
+        if is_throttled(request, username):
+            return REFUSED
+        if is_right():
+            return ""
+        audit.note_sign(audit.FAILED, request, username, user, HTTPStatus.UNAUTHORIZED)
+        return refusal
+
+
+def check_password(request: HttpRequest, user: Any, password: str) -> str:
+    """Say why a password that a form of the account asks for again is not accepted; empty if it is."""
+    return checked(request, user, lambda: bool(user.check_password(password)), WRONG_PASSWORD)
+
+
+def password_field() -> forms.CharField:
+    return forms.CharField(
+        strip=False,
+        max_length=4096,
+        label="Your password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
 

@@ -21,7 +21,7 @@ from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import audit, devices, rights, tokens
-from .forms import SignInForm, TokenForm, UserForm
+from .forms import OwnPasswordForm, SignInForm, TokenForm, UserForm
 from .models import Entry, Permit, SecondFactor, Token
 from .rights import MEANING, Role
 from .second_factor import codes, steps
@@ -86,8 +86,12 @@ sign_in = SignIn.as_view()
 
 
 class PasswordChange(auth.PasswordChangeView):
+    form_class = OwnPasswordForm
     template_name = "form.html"
     success_url = reverse_lazy("account")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
 
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
@@ -119,7 +123,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 def token_add(request: HttpRequest) -> HttpResponse:
-    form = TokenForm(request.POST or None, owner=request.user)
+    form = TokenForm(request.POST or None, request=request)
     if request.method == "POST" and form.is_valid():
         token, plain = form.issue()
         explain(request, f"token {token}, which opens {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}")

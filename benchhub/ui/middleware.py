@@ -17,6 +17,19 @@ def content_security_policy(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
+        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        return response
+
+    return middleware
+
+
+def kept_by_nobody(get_response: Handler) -> Handler:
+    """Let no browser and no proxy keep a page of somebody who has signed in: the next at the machine sees nothing."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if getattr(request, "user", None) and request.user.is_authenticated:
+            response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
     return middleware

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest
 
-from benchhub.accounts import audit, throttle
+from benchhub.accounts import throttle
 
 from . import codes
 
@@ -19,19 +17,10 @@ WRONG_PASSWORD = "This password is wrong."  # a sentence
 LONGEST = 40
 
 
-def code_field(help_text: str) -> forms.CharField:
-    attributes = {"autocomplete": "one-time-code", "inputmode": "text", "autofocus": True, "spellcheck": "false"}
+def code_field(help_text: str, *, is_first: bool = False) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autofocus": is_first, "spellcheck": "false"}
     return forms.CharField(
         max_length=LONGEST, label="Code", help_text=help_text, widget=forms.TextInput(attrs=attributes)
-    )
-
-
-def password_field() -> forms.CharField:
-    return forms.CharField(
-        strip=False,
-        max_length=4096,
-        label="Your password",
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
 
@@ -54,25 +43,11 @@ class GuardedForm(forms.Form):
 
     def _problem(self) -> str:
         """Check in turn. The sentence is returned out of the turn, or the failure would not be kept."""
-        return checked(self.request, self.user, self.is_right, self.refusal)
-
-
-def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refusal: str) -> str:
-    """Say why a secret is not accepted; empty if it is."""
-    username = user.get_username()
-    with throttle.in_turn(request, username) as is_alone:
-        if not is_alone:
-            return throttle.BUSY
-        if throttle.is_throttled(request, username):
-            return throttle.REFUSED
-        if is_right():
-            return ""
-        audit.note_sign(audit.FAILED, request, username, user, HTTPStatus.UNAUTHORIZED)
-        return refusal
+        return throttle.checked(self.request, self.user, self.is_right, self.refusal)
 
 
 class CodeForm(GuardedForm):
-    code = code_field("Six digits of your authenticator, or one of your recovery codes.")
+    code = code_field("Six digits of your authenticator, or one of your recovery codes.", is_first=True)
     refusal = WRONG_CODE
 
     def is_right(self) -> bool:
@@ -80,7 +55,7 @@ class CodeForm(GuardedForm):
 
 
 class SetUpForm(GuardedForm):
-    password = password_field()
+    password = throttle.password_field()
     code = code_field("The six digits that the authenticator shows now.")
     sealed = forms.CharField(widget=forms.HiddenInput, max_length=1000)
 
@@ -101,15 +76,15 @@ class SetUpForm(GuardedForm):
 
 
 class PasswordForm(GuardedForm):
-    password = password_field()
-    refusal = WRONG_PASSWORD
+    password = throttle.password_field()
+    refusal = throttle.WRONG_PASSWORD
 
     def is_right(self) -> bool:
         return bool(self.user.check_password(self.cleaned_data["password"]))
 
 
 class RemoveForm(GuardedForm):
-    password = password_field()
+    password = throttle.password_field()
     code = code_field("Of your authenticator, or one of your recovery codes.")
 
     def is_right(self) -> bool:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth import get_user_model
+from django.contrib.auth import get_user_model, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -55,6 +55,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = SetUpForm(request.POST or None, request=request, user=user)
     if request.method == "POST" and form.is_valid():
         texts = codes.keep(user, form.secret, form.step)
+        _end_other_sessions(request, user, form.cleaned_data["password"])
         explain(request, "second factor set up")
         return _codes(request, texts)
     secret = form.secret
@@ -118,6 +119,13 @@ def remove_of_user(request: HttpRequest, pk: int) -> HttpResponse:
         crumb=Crumb.to("user-edit", user.get_username(), pk),
     )
     return question.ask(request)
+
+
+def _end_other_sessions(request: HttpRequest, user: Any, password: str) -> None:
+    """Store the same password anew: sessions that were open without a code hang on how it was stored before."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    update_session_auth_hash(request, user)
 
 
 def _codes(request: HttpRequest, texts: list[str]) -> HttpResponse:

@@ -8,17 +8,16 @@ from django.urls import reverse
 from benchhub.accounts import audit
 from benchhub.accounts.models import Entry
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testing import make_user
+from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, Host, Instance
 
 pytestmark = pytest.mark.django_db
-PASSWORD = "a rather long engine"
 
 
 @pytest.fixture
 def admin(client):
-    client.force_login(make_user("ada", Role.ADMINISTRATOR))
+    client.force_login(with_password(make_user("ada", Role.ADMINISTRATOR)))
     return client
 
 
@@ -63,7 +62,9 @@ def test_what_an_instance_and_a_host_became_is_named(admin, system):
 
 
 def test_a_token_is_named_with_what_it_opens_and_without_its_text(admin):
-    answer = admin.post(reverse("token-add"), {"name": "ci", "scopes": ["read", "admin"], "days": 30})
+    answer = admin.post(
+        reverse("token-add"), {"name": "ci", "scopes": ["read", "admin"], "days": 30, "password": PASSWORD}
+    )
     [detail] = details("token add")
     assert detail.startswith("token ci, which opens read, admin until ")
     assert answer.context["plain"] not in everything()

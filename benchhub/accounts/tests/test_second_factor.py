@@ -14,20 +14,16 @@ from benchhub.accounts import audit, throttle
 from benchhub.accounts.models import Entry, SecondFactor
 from benchhub.accounts.rights import Role
 from benchhub.accounts.second_factor import codes, steps
-from benchhub.accounts.testing import make_user
+from benchhub.accounts.testing import PASSWORD, make_user, with_password
 
 pytestmark = pytest.mark.django_db
-PASSWORD = "a rather long engine"
 TYPED = {"username": "rosa", "password": PASSWORD}
 LOGIN, CODE = "/login/", "/login/code"
 
 
 @pytest.fixture
 def rosa():
-    user = make_user("rosa", Role.RUNNER)
-    user.set_password(PASSWORD)
-    user.save()
-    return user
+    return with_password(make_user("rosa", Role.RUNNER))
 
 
 @pytest.fixture
@@ -161,6 +157,14 @@ def test_a_second_factor_is_set_up_with_the_password_and_a_code(signed_in, rosa)
     assert "no-store" in answer["Cache-Control"]
     assert not codes.accept(rosa, code_of(secret))  # it was used to set it up
     assert Entry.objects.get(action="second factor add").detail == "second factor set up"
+
+
+def test_sessions_that_were_open_without_a_code_end(signed_in, rosa):
+    thief = Client()
+    thief.force_login(rosa)
+    assert is_in(thief)
+    set_up(signed_in)
+    assert is_in(signed_in) and not is_in(thief)
 
 
 @pytest.mark.parametrize("changes", [{"password": "x"}, {"code": "000000x"}, {"sealed": "x"}])

@@ -10,12 +10,11 @@ from django.utils import timezone
 from benchhub.accounts import audit, rights, tokens
 from benchhub.accounts.models import Entry, Permit, Token
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testing import make_user
+from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
-PASSWORD = "a rather long engine"
 MONTH = timedelta(days=30)
 
 
@@ -165,7 +164,10 @@ def test_a_locked_account_is_signed_out_and_its_tokens_open_nothing(admin, clien
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(client):
     runner = signed_in(client, Role.RUNNER)
-    answer = runner.post(reverse("token-add"), {"name": "ci", "scopes": ["read", "ingest"], "days": "30"})
+    with_password(get_user_model().objects.get(username="someone"))
+    runner.force_login(get_user_model().objects.get(username="someone"))
+    sent = {"name": "ci", "scopes": ["read", "ingest"], "days": "30", "password": PASSWORD}
+    answer = runner.post(reverse("token-add"), sent)
     plain = re.search(r"bh_[\w-]{43}", answer.content.decode())[0]
     token = Token.objects.get()
     assert token.digest != plain and plain not in str(vars(token))
@@ -175,9 +177,11 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(client):
 
 
 def test_a_token_cannot_be_wider_than_its_owner(client):
-    answer = signed_in(client, Role.VIEWER).post(
-        reverse("token-add"), {"name": "ci", "scopes": ["read", "admin"], "days": "30"}
-    )
+    viewer = with_password(make_user("vera", Role.VIEWER))
+    client.force_login(viewer)
+    sent = {"name": "ci", "scopes": ["read", "admin"], "days": "30", "password": PASSWORD}
+    answer = client.post(reverse("token-add"), sent)
+    assert answer.context["page"].form.errors.keys() == {"scopes"}
     assert answer.status_code == 200 and not Token.objects.exists()
 
 

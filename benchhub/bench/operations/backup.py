@@ -38,6 +38,8 @@ MANIFEST, DUMP = "manifest.json", "warehouse.dump"
 LARGEST_MANIFEST_BYTES = 1_000_000
 COUNTED = ("bench.Run", "bench.Result", "bench.Experiment", "catalog.Host", "reports.Snapshot")
 CHUNK_BYTES = 1 << 20
+# Whoever has a backup could go on in the sessions of those who were signed in.
+NO_SESSIONS = "--exclude-table-data=django_session"
 WHEELS = {16: "pginstall", 18: "pginstall18"}
 
 
@@ -81,8 +83,8 @@ def back_up(file: Path) -> Manifest:
         dump = Path(folder, DUMP)
         with transaction.atomic(durable=True):
             manifest = _manifest()
-            _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", f"--snapshot={_snapshot()}",
-                 f"--file={dump}")  # fmt: skip
+            _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", NO_SESSIONS,
+                 f"--snapshot={_snapshot()}", f"--file={dump}")  # fmt: skip
         whole = Manifest(**{**asdict(manifest), "sha256": _digest(dump), "size_bytes": dump.stat().st_size})
         packed = Path(folder, "packed")
         _pack(packed, whole, dump)

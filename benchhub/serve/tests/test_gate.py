@@ -8,7 +8,7 @@ from django.utils import timezone
 from benchhub.accounts import tokens
 from benchhub.accounts.rights import Role
 from benchhub.accounts.second_factor import codes
-from benchhub.accounts.testing import make_user
+from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.serve import gate
 
 pytestmark = pytest.mark.django_db
@@ -38,11 +38,9 @@ def test_who_is_signed_in_may_until_they_sign_out_or_are_switched_off(client):
 
 
 def test_a_session_that_waits_for_a_code_may_not(client):
-    user = make_user("ada", Role.RUNNER)
-    user.set_password("a rather long engine")
-    user.save()
+    user = with_password(make_user("ada", Role.RUNNER))
     codes.keep(user, codes.new_secret(), 0)
-    client.post("/login/", {"username": "ada", "password": "a rather long engine"})
+    client.post("/login/", {"username": "ada", "password": PASSWORD})
     assert "second_factor" in client.session
     assert not gate.may_send({"COOKIE": f"sessionid={client.session.session_key}"})
 

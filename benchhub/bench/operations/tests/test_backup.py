@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 
 from benchhub.bench import testing
@@ -77,6 +78,16 @@ def test_what_is_backed_up_comes_back_whole_with_its_triggers(runs, empty, tmp_p
         assert other.execute("SELECT count(*) FROM bench_run WHERE reason <> ''").fetchone() == (0,)
         with pytest.raises(psycopg.Error, match="may not move from succeeded to queued"):
             other.execute("UPDATE bench_run SET state = 'queued' WHERE state = 'succeeded'")
+
+
+def test_no_session_is_in_a_backup(runs, empty, tmp_path):
+    session = SessionStore()
+    session["x"] = "y"
+    session.save()
+    backup.back_up(tmp_path / "it.backup")
+    assert manage(empty, "restore", tmp_path / "it.backup").returncode == 0
+    with psycopg.connect(url(empty)) as other:
+        assert other.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
 
 
 def test_a_backup_is_not_restored_over_a_warehouse(runs, tmp_path):
