@@ -25,6 +25,7 @@ from runners.confinement import apart
 from runners.contract import RunSpec
 from runners.script import PASSWORD_FILE, command_script, leftover_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
+from runners.telemetry import collector
 from runners.tools.base import Tool
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
@@ -140,6 +141,8 @@ async def start(
         "command.sh": command_script(spec, tool or tools.get(spec.tool)),
         "leftover.sh": leftover_script(spec),
     }
+    if spec.telemetry and spec.kind == "measure":
+        files |= collector.files(spec.bin_directory)
     if password is not None:
         files[PASSWORD_FILE] = _password_line(password)
     text = _start_text(attempt, files, spec.deadline_s)

@@ -18,7 +18,8 @@ from typing import Any
 
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
-from runners import job, probe, telemetry, tools
+from runners import counters as snapshots
+from runners import job, probe, tools
 from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
@@ -233,7 +234,7 @@ async def _server_snapshot(job_: Job, *, is_before: bool) -> Mapping[str, Any] |
     if job_.server is None:
         return None
     try:
-        return await telemetry.host_snapshot(connections(), job_.server, is_before=is_before)
+        return await snapshots.host_snapshot(connections(), job_.server, is_before=is_before)
     except (RemoteFailure, *tools.UNREADABLE) as error:
         logger.warning("No counters of %s for run %s: %s", job_.server.place, job_.claim.run_id, error)
         return None
@@ -351,9 +352,9 @@ class Counters:
 
 def counters(job_: Job, ended: Ended) -> Counters:
     files = ended.collected.outputs.files
-    before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
-    deltas = telemetry.deltas(before, after)
+    before, after = (snapshots.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
+    deltas = snapshots.deltas(before, after)
     if job_.server and job_.host_before and ended.host_after:
-        deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
+        deltas["server_host"] = snapshots.host_deltas(job_.host_before, ended.host_after)
     server = {**after.server, "system_identifier": after.system_identifier}
     return Counters(settings=after.settings, server=server, deltas=deltas)
