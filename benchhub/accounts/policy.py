@@ -13,7 +13,8 @@ VIEWERS = frozenset({
     "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "run-bundle",
-    "run-series", "run-latency", "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
+    "run-series", "run-latency", "run-telemetry",
+    "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
 })  # fmt: skip

@@ -170,7 +170,7 @@ METRICS = (
 # A metric for each wait event that was seen; the rarer ones are one together.
 WAIT_PREFIX = "wait:"
 WAIT_PANEL, WAIT_UNIT, WAIT_GROUP = "Waits", "sessions", "wait"
-MOST_WAITS, OTHER_WAITS = 12, "others"
+MOST_WAITS, OTHER_WAITS = 8, "others"
 VIEWS = ("pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_io")
 BY_NAME = {metric.name: metric for metric in METRICS}
 
