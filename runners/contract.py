@@ -99,13 +99,21 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values of one metric in the order of time; value i covers the `step_s` that end at start + (i+1) steps."""
+    """Values of one metric in the order of time; value i covers the `step_s` that end at start + (i+1) steps.
+
+    It is None where nothing is known of it.
+    """
 
     metric: str
     unit: str
     start_epoch_s: float
     step_s: float
-    values: tuple[float, ...]
+    values: tuple[float | None, ...]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Return the values that are known: all of them, of what a load generator reports itself."""
+        return tuple(value for value in self.values if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

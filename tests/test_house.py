@@ -15,6 +15,7 @@ TARGET_HALF = {
     "runners.probe",
     "runners.readings",
     "runners.counters",
+    "runners.observer",
     "runners.script",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"

@@ -12,6 +12,7 @@ from .statements import statements
 
 SCRIPTS = Path(__file__).parent.parent / "target"
 LOG_FILE, ERROR_FILE = "telemetry.log", "telemetry.err"
+SERVER_LOG = "server.telemetry.log"  # of the server's machine, where that is another one
 APPLICATION_NAME = "benchhub-telemetry"
 MOST_SAMPLES = 7200
 MOST_BYTES = 24 << 20

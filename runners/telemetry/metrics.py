@@ -167,12 +167,20 @@ METRICS = (
     Metric("replication_lag_s", "replay lag", "s", "replication.lag_s", "gauge", "Replication delay"),
     Metric("collector_cpu", "collector", "cores", "self.ticks", "rate", "Collector"),
 )  # fmt: skip
+# Before the names of metrics of the driver's machine, where the server runs on another one.
+DRIVER_PREFIX = "driver:"
 # A metric for each wait event that was seen; the rarer ones are one together.
 WAIT_PREFIX = "wait:"
 WAIT_PANEL, WAIT_UNIT, WAIT_GROUP = "Waits", "sessions", "wait"
-MOST_WAITS, OTHER_WAITS = 8, "others"
+MOST_WAITS, OTHER_WAITS = 7, "others"
 VIEWS = ("pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_io")
+SERVER_GROUPS = (*VIEWS, "activity", "wal", "replication")
 BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def is_of_server(metric: Metric) -> bool:
+    """Tell whether PostgreSQL tells this metric itself, wherever it runs."""
+    return metric.source.startswith(tuple(f"{group}." for group in SERVER_GROUPS))
 
 
 def alternatives(source: str) -> list[list[str]]:

@@ -10,14 +10,25 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from runners.readings import decimal
 
 from .collector import MOST_SAMPLES, step_s
 from .log import Group, Log, parse
-from .metrics import METRICS, MOST_WAITS, OTHER_WAITS, WAIT_PREFIX, WAIT_UNIT, Metric, alternatives
+from .metrics import (
+    BY_NAME,
+    DRIVER_PREFIX,
+    METRICS,
+    MOST_WAITS,
+    OTHER_WAITS,
+    WAIT_PREFIX,
+    WAIT_UNIT,
+    Metric,
+    alternatives,
+    is_of_server,
+)
 
 LONGEST_GAP_STEPS = 4
 NEAR_STEPS = 0.3
@@ -28,6 +39,8 @@ FULL = "The telemetry ends early: its log reached the most bytes that it may hav
 UNREADABLE = "The telemetry cannot be read: what its collector noted is no log of it."
 NOTHING = "There is no telemetry: its collector noted nothing."
 NO_SERVER = "The telemetry has nothing of PostgreSQL: its session was refused, or the server is older than 13."
+NO_MACHINE = "The machine of the server was not observed: only the driver's was, and PostgreSQL itself."
+CLOCK, COLLECTOR = "clock.server", "collector_cpu"
 NO_DISK = "The device of the data directory is not known, so disks are those of the machine."
 
 Values = tuple[float | None, ...]
@@ -60,12 +73,19 @@ class Load:
     over_s: float | None
 
 
-def read(content: bytes, steps: bytes, load_s: int) -> Telemetry:
-    """Return the metrics of a collector's log over the load that the file of steps tells of, planned for `load_s`."""
+def read(content: bytes, steps: bytes, load_s: int, server: bytes | None = None) -> Telemetry:
+    """Return the metrics of a collector's log over the load that the file of steps tells of, planned for `load_s`.
+
+    `server` is the log of the server's machine where that is another one, and empty where nothing watched it.
+    """
     log, load = parse(content), load_of(steps)
     if not log.groups:
         return Telemetry(remarks=(UNREADABLE if content and not log.is_known else NOTHING,))
-    return observed(log, load, step_s(load_s)) if load else Telemetry()
+    if load is None:
+        return Telemetry()
+    if server is None:
+        return observed(log, load, step_s(load_s))
+    return _apart(log, parse(server), load, step_s(load_s))
 
 
 def load_of(steps: bytes) -> Load | None:
@@ -88,6 +108,39 @@ def observed(log: Log, load: Load, step: int) -> Telemetry:
         observations=tuple(item for item in observations if any(value is not None for value in item.values)),
         remarks=tuple(_remarks(log)),
     )
+
+
+def _apart(log: Log, server: Log, load: Load, step: int) -> Telemetry:
+    """Return the metrics of two machines on the grid of the load; those of the driver's are named so."""
+    both = observed(log, load, step)
+    own = [_of_driver(item) for item in both.observations]
+    remarks = [remark for remark in both.remarks if remark != NO_DISK]
+    if not server.groups:
+        return replace(both, observations=tuple(own), remarks=(*remarks, NO_MACHINE))
+    ahead_s = _ahead_s(log, server)
+    edges = [edge + ahead_s for edge in _edges(log, load, step)]
+    machine = [item for item in _Reader(server, edges, step).metrics() if item.metric != COLLECTOR]
+    machine = [item for item in machine if any(value is not None for value in item.values)]
+    return replace(both, observations=(*own, *machine), remarks=tuple(remarks))
+
+
+def _of_driver(item: Observation) -> Observation:
+    metric = BY_NAME.get(item.metric)
+    if metric is None or is_of_server(metric):
+        return item
+    return replace(item, metric=DRIVER_PREFIX + item.metric)
+
+
+def _ahead_s(log: Log, server: Log) -> float:
+    """Return how far the server's uptime is ahead of the driver's, by the server's clock as its session told it.
+
+    An answer can only be late, so the earliest counts. Without a session the clocks of both are taken to agree.
+    """
+    group = log.groups.get("pg")
+    epochs = group.column(CLOCK) if group and CLOCK in group.names else []
+    times_s = group.times_s if group else []
+    ahead = [epoch - at_s for at_s, epoch in zip(times_s, epochs, strict=False) if epoch is not None]
+    return min(ahead, default=log.epoch_s) - server.epoch_s
 
 
 def _edges(log: Log, load: Load, step: int) -> list[float]:

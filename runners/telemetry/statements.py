@@ -22,6 +22,7 @@ COMPUTED = {
     "activity.checkpointing": "(SELECT max((wait_event_type <> 'Activity')::int) FROM a"
     " WHERE backend_type = 'checkpointer')",
     "wal.position": "CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_wal_lsn() - '0/0'::pg_lsn END",
+    "clock.server": "extract(epoch FROM clock_timestamp())::numeric(20, 3)",
     "replication.standbys": "(SELECT nullif(count(*), 0) FROM pg_stat_replication)",
     "replication.lag_bytes": "(SELECT max(sent_lsn - replay_lsn) FROM pg_stat_replication)",
     "replication.lag_s": "(SELECT max(extract(epoch FROM replay_lag)) FROM pg_stat_replication)",

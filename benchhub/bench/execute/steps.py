@@ -25,7 +25,7 @@ from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import loop
+from . import loop, observing
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,8 @@ class Job:
     hosts: Mapping[int, Target]
     away: frozenset[int] = frozenset()
     too_late: str = ""
+    server_work_directory: str = ""
+    server_data_directory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,7 @@ async def _start(job_: Job) -> Started | Looked | Refused:
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         before = await _server_snapshot(job_, is_before=True)
+        await observing.begin(pool, job_)
     except Unreachable:
         looked = await _look(job_)
         if looked.verdict.state == "absent":
@@ -254,6 +257,7 @@ async def _end_leftovers(job_: Job) -> bool:
 
 async def _cancel(job_: Job) -> Answer:
     await job.cancel(connections(), job_.target, job_.attempt)
+    await observing.end(connections(), job_)
     looked = await _look(job_)
     return looked if looked.verdict.state == "finished" else Cancelled()
 
@@ -282,7 +286,8 @@ async def _collect(job_: Job) -> Ended:
     if job_.server and not (after and job_.host_before):
         remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
         collected = replace(collected, remarks=remarks)
-    return Ended(collected, after)
+    files = {**collected.outputs.files, **await observing.end(connections(), job_)}
+    return Ended(replace(collected, outputs=replace(collected.outputs, files=files)), after)
 
 
 def watch(job_: Job, wake: Wake) -> None:

@@ -10,7 +10,7 @@ from benchhub.bench.models import Run, RunTelemetry
 from runners import confinement
 from runners.contract import Outputs, RunSpec
 from runners.telemetry import compact, series
-from runners.telemetry.collector import LOG_FILE
+from runners.telemetry.collector import LOG_FILE, SERVER_LOG
 from runners.tools import UNREADABLE
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,9 @@ def store(run: Run, spec: RunSpec, outputs: Outputs) -> list[str]:
 
 def _store(run: Run, spec: RunSpec, outputs: Outputs) -> list[str]:
     files = outputs.files
-    telemetry = confinement.read(series.read, files.get(LOG_FILE, b""), files.get("step", b""), spec.duration_s)
+    server = files.get(SERVER_LOG, b"") if spec.telemetry == "elsewhere" else None
+    logs = files.get(LOG_FILE, b""), files.get("step", b"")
+    telemetry = confinement.read(series.read, *logs, spec.duration_s, server)
     run.telemetry.all().delete()
     RunTelemetry.objects.bulk_create(rows(run, telemetry))
     return list(telemetry.remarks)

@@ -193,7 +193,9 @@ class RunPage:
 
     @cached_property
     def timeline_first(self) -> figure.View | None:
-        return self.timeline and figure.view("timeline-first", self.timeline, self.timeline.first, has_reading=True)
+        if self.timeline is None:
+            return None
+        return figure.view("timeline-first", self.timeline, self.timeline.first, has_reading=True)
 
     @cached_property
     def timeline_further(self) -> figure.View | None:

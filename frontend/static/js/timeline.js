@@ -22,10 +22,14 @@
     return text.replace(/<[^>]*>/g, "");
   }
 
+  function valueAt(trace, second) {
+    return trace.y[trace.x.indexOf(second)] ?? null;
+  }
+
   function words(chart, trace, second) {
-    const value = trace.y[trace.x.indexOf(second)];
+    const value = valueAt(trace, second);
     const own = unit(chart, trace);
-    const known = value === null || value === undefined ? "–" : amount(value) + " " + own;
+    const known = value === null ? "–" : amount(value) + " " + (value === 1 ? own.replace(/(?<=[a-z]{4})s$/, "") : own);
     return (trace.name === own ? "" : trace.name + " ") + known;
   }
 
@@ -39,8 +43,10 @@
   function tell(second) {
     const chart = charts[0];
     slider.value = second;
+    // Of what stands on each other, only what is there at this moment.
+    const traces = chart.data.filter((trace) => !trace.stackgroup || valueAt(trace, second));
     output.replaceChildren(
-      part(second + " s"), ...chart.data.map((trace) => part(words(chart, trace, second), trace.line.color)));
+      part(second + " s"), ...traces.map((trace) => part(words(chart, trace, second), trace.line.color)));
   }
 
   function point(second) {

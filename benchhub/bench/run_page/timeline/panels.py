@@ -9,11 +9,12 @@ from functools import cached_property
 from itertools import groupby
 
 from benchhub.bench.models import RunTelemetry, Series
-from runners.telemetry.metrics import BY_NAME, WAIT_PANEL, WAIT_PREFIX
+from runners.telemetry.metrics import BY_NAME, DRIVER_PREFIX, WAIT_PANEL, WAIT_PREFIX
 
 MOST_MOMENTS = 600
 THROUGHPUT, LATENCY = "Throughput", "Latency"
-FIRST = (THROUGHPUT, LATENCY, "CPU", "Disks", WAIT_PANEL)
+OF_DRIVER = " of the driver"
+FIRST = (THROUGHPUT, LATENCY, "CPU", "Disks", WAIT_PANEL, f"CPU{OF_DRIVER}")
 PERCENTILES = ("p50", "p95", "p99")
 CHECKPOINTING, STARTED = "checkpointing", "checkpoints_started"
 
@@ -153,9 +154,10 @@ def _of_machine(row: RunTelemetry) -> Source | None:
         return None
     if row.metric.startswith(WAIT_PREFIX):
         return Source(WAIT_PANEL, row.unit, row.metric.removeprefix(WAIT_PREFIX), row.step_s, values, is_area=True)
-    if (metric := BY_NAME.get(row.metric)) is None:
+    if (metric := BY_NAME.get(row.metric.removeprefix(DRIVER_PREFIX))) is None:
         return None
-    return Source(metric.panel, row.unit, metric.words, row.step_s, values, is_area=metric.drawing == "area")
+    panel = metric.panel + (OF_DRIVER if row.metric.startswith(DRIVER_PREFIX) else "")
+    return Source(panel, row.unit, metric.words, row.step_s, values, is_area=metric.drawing == "area")
 
 
 def _is_zero(source: Source) -> bool:
