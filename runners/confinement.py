@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 MOST_CPU_S = 30
 MOST_MEMORY_BYTES = 2 << 30
-PARSERS = ["runners.job", "runners.probe", "runners.telemetry", "runners.tools"]
+PARSERS = ["runners.job", "runners.probe", "runners.counters", "runners.telemetry.series", "runners.tools"]
 
 T = TypeVar("T")
 

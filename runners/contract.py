@@ -53,6 +53,9 @@ class RunSpec:
     `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
     where the driver is the server's own host.
 
+    `telemetry` says where the server runs whose counters are noted once a second beside the load: here, on the driver,
+    or elsewhere; empty for no telemetry. `data_directory` is the server's, where it is here and known.
+
     What has not ended after `deadline_s`, preparation included, is ended on the driver (0: never).
     """
 
@@ -77,6 +80,8 @@ class RunSpec:
     expected_tps: float = 0.0
     pilot_s: int = 0
     deadline_s: int = 0
+    telemetry: Literal["", "here", "elsewhere"] = ""
+    data_directory: str = ""
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 
@@ -94,13 +99,21 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values of one metric in the order of time; value i covers the `step_s` that end at start + (i+1) steps."""
+    """Values of one metric in the order of time; value i covers the `step_s` that end at start + (i+1) steps.
+
+    It is None where nothing is known of it.
+    """
 
     metric: str
     unit: str
     start_epoch_s: float
     step_s: float
-    values: tuple[float, ...]
+    values: tuple[float | None, ...]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Return the values that are known: all of them, of what a load generator reports itself."""
+        return tuple(value for value in self.values if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from runners.contract import RunSpec
 from runners.password_file import PASSWORD_FILE, password_lines
 from runners.script import command_script, leftover_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
+from runners.telemetry import collector
 from runners.tools.base import Tool
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
@@ -142,6 +143,8 @@ async def start(
         "command.sh": command_script(spec, tool or tools.get(spec.tool)),
         "leftover.sh": leftover_script(spec),
     }
+    if spec.telemetry and spec.kind == "measure":
+        files |= collector.files(spec.bin_directory)
     if password is not None:
         files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
     text = _start_text(attempt, files, spec.deadline_s)
@@ -268,17 +271,18 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], deadline_s: int) -> 
     """Return start.sh with everything it writes as functions before it: it all travels on standard input."""
     wrapper = _text("job.sh")
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
-    writes = "\n".join(_here_document(f"cat > {name}", text) for name, text in files.items())
+    writes = "\n".join(here_document(f"cat > {name}", text) for name, text in files.items())
     parts = [
         f"write_files() {{\n{writes}\n}}",
-        f"write_wrapper() {{\n{_here_document('cat', wrapper)}\n}}",
+        f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
         _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"
 
 
-def _here_document(command: str, text: str) -> str:
+def here_document(command: str, text: str) -> str:
+    """Return shell text in which the command reads this text, whatever stands in it."""
     end = "END_" + hashlib.sha256(text.encode()).hexdigest()[:20]
     return f"{command} <<'{end}'\n{text.removesuffix(chr(10))}\n{end}"
 

@@ -27,7 +27,8 @@ def count(text: str, largest: int = 2**20) -> int | None:
 
 def decimal(text: str) -> float | None:
     """Return a number with or without decimals, which is finite by its form: no exponent, no sign, no nan."""
-    return float(text) if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{0,30})?", text.strip()) else None
+    digits = text.strip()  # which takes away more than float() forgives
+    return float(digits) if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{0,30})?", digits) else None
 
 
 def storable(value: Any, depth: int = 0) -> Any:

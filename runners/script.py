@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, ConnectionPath, Endpoint, RunSpec
+from runners.counters import QUIET_S, quiet_command, snapshot_command
 from runners.password_file import PASSWORD_FILE
-from runners.telemetry import QUIET_S, quiet_command, snapshot_command
+from runners.telemetry import collector
 from runners.tools.base import Tool
 from runners.tools.shell import CHECK_FAILED, psql
 
@@ -65,7 +66,8 @@ def leftover_script(spec: RunSpec) -> str:
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
         f" WHERE application_name = {name} AND usename = current_user AND pid <> pg_backend_pid()"
     )
-    return "\n".join([_head(spec), f"PGAPPNAME=benchhub-cancel {psql(spec, query)}", ""])
+    end_telemetry = [collector.KILL] if spec.telemetry else []
+    return "\n".join([_head(spec), *end_telemetry, f"PGAPPNAME=benchhub-cancel {psql(spec, query)}", ""])
 
 
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
@@ -89,7 +91,8 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
         parts.append(_step("drop_caches", DROP_CACHES, PREPARATION_FAILED, "The caches could not be dropped."))
     parts.append(_settle(spec.settle_s) if spec.settle_s else _pause())
     parts += [_warmup(warmup), pilot] if warmup else []
-    parts += [_snapshot("before", BEFORE_FILE), _main("measure", tool.measure_command(spec))]
+    parts.append(_snapshot("before", BEFORE_FILE))
+    parts += _observed(spec, _main("measure", tool.measure_command(spec)))
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
         parts.append(f"step reduce\n(\n{reduce.rstrip()}\n)\n")
@@ -184,6 +187,14 @@ def _restart(spec: RunSpec) -> str:
         f"[ -O {folder} ] || {{ echo 'The data directory is not of the account that drives the load.'; exit 1; }}\n"
         f"setsid -w {program} -D {folder} -m fast -w -t 300 -l {log} restart 7>&- 8>&- 9>&-"
     )
+
+
+def _observed(spec: RunSpec, main: str) -> list[str]:
+    """Return the load with its telemetry: no failure of that is one of the load."""
+    if not spec.telemetry:
+        return [main]
+    functions = collector.functions(spec.telemetry, spec.duration_s, spec.data_directory)
+    return [functions, "begin_telemetry || :\n", main, "end_telemetry || :\n"]
 
 
 def _main(name: str, command: str) -> str:

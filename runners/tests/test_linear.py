@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import runners
-from runners import collection, job, probe, readings, telemetry, tools
+from runners import collection, counters, job, probe, readings, tools
 from runners.contract import Outputs
 from runners.tests.backtracking import MOST_STEPS, example, parser, steps
 from runners.tools.pgbench import log as pgbench_log
@@ -149,7 +149,7 @@ def test_the_steps_of_patterns_that_are_quick_are_not_taken_for_slow() -> None:
 
 def test_every_pattern_of_the_parsers_is_looked_at() -> None:
     assert len(PATTERNS) > 60
-    for part in ("sysbench.report.READERS", "pgbench.output", "probe", "telemetry", "job.SIGN", "LAYOUT"):
+    for part in ("sysbench.report.READERS", "pgbench.output", "probe", "counters", "job.SIGN", "LAYOUT"):
         assert any(part in name for name in PATTERNS), part
 
 
@@ -216,7 +216,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "probe block devices": lambda text: lambda: probe._block_devices(text),
     "probe choices": lambda text: lambda: probe._choices(text),
     "probe sections": lambda text: lambda: list(probe._sections(text.encode())),
-    "telemetry": lambda text: lambda: telemetry.parse_snapshot(text.encode()),
+    "counters": lambda text: lambda: counters.parse_snapshot(text.encode()),
     "look": lambda text: lambda: job._parse_look(text.encode()),
     "collection": lambda text: lambda: collection.parse_collected(text.encode(), 1000),
     "readings": lambda text: lambda: (readings.whole(text), readings.decimal(text)),

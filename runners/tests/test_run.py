@@ -14,13 +14,15 @@ import pytest
 from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
 from conftest import new_cluster
-from runners import job, script, telemetry, tools
+from runners import counters, job, script, tools
 from runners.collection import Collected
 from runners.contract import PREPARATION_FAILED, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import make_key_pair
 from runners.probe import builds
 from runners.ssh import Target
+from runners.telemetry import collector, series
+from runners.telemetry.log import parse
 
 pytestmark = pytest.mark.target
 
@@ -90,8 +92,8 @@ async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pg
     assert [line.split()[0] for line in outputs.files["step"].splitlines()] == [
         *(b"verify", b"vacuum", b"checkpoint", b"pause", b"warmup", b"before", b"measure", b"after", b"reduce")
     ]
-    before, after = (telemetry.parse_snapshot(outputs.files[name]) for name in (script.BEFORE_FILE, script.AFTER_FILE))
-    _assert_plausible(before, telemetry.deltas(before, after), major, result)
+    before, after = (counters.parse_snapshot(outputs.files[name]) for name in (script.BEFORE_FILE, script.AFTER_FILE))
+    _assert_plausible(before, counters.deltas(before, after), major, result)
     assert int(outputs.files[script.AGE_FILE]) > 0
     assert driver.cluster.password.encode() not in b"".join((outputs.stdout, outputs.stderr, *outputs.files.values()))
 
@@ -115,6 +117,37 @@ def _assert_plausible(before, changes, major, result):
     assert before.system_identifier.isdigit()
 
 
+@pytest.mark.parametrize("major", [15, 16, 18])
+async def test_the_telemetry_of_a_run_sees_machine_and_server_second_by_second(
+    connections, target, daemon, request, major
+):
+    driver = Driver(connections, target, daemon, request.getfixturevalue(f"cluster{major}"))
+    assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
+    spec = await driver.spec(clients=2, duration_s=4, telemetry="here")
+    collected = await driver.run(spec)
+    outputs = collected.outputs
+    result = tools.get("pgbench").parse(spec, outputs)
+    assert (result.outcome, collected.remarks) == ("succeeded", {}), outputs.stderr
+    assert outputs.files[collector.ERROR_FILE] == b""
+    log = parse(outputs.files[collector.LOG_FILE])
+    assert log.is_whole and not log.is_full and log.server_version // 10000 == major
+    telemetry = series.read(outputs.files[collector.LOG_FILE], outputs.files["step"], spec.duration_s)
+    values = {item.metric: item.values for item in telemetry.observations}
+
+    assert "cut short" not in " ".join(telemetry.remarks)
+    assert 4 <= len(values["cpu_user"]) <= 5
+    transactions = result.measures["transactions"].value
+    assert sum(filter(None, values["commits"])) == pytest.approx(transactions, rel=0.5)
+    assert sum(filter(None, values["wal"])) > 100 * transactions / 1e6
+    assert max(filter(None, values["sessions_active"])) <= 3
+    assert [name for name in values if name.startswith("wait:")]
+    assert ("io_writes" in values) == (major >= 16)
+    assert ("wal_records" in values) == (major >= 14)
+    assert 0 < max(filter(None, values["collector_cpu"])) < 0.5
+    assert not [name for name in outputs.files if name in ("telemetry.pid", "telemetry.psql", "telemetry.now")]
+    assert driver.cluster.password.encode() not in b"".join(outputs.files.values())
+
+
 async def test_a_run_restarts_its_server_and_the_server_outlives_the_run(
     connections, target, daemon, restarted_cluster
 ):
@@ -130,8 +163,8 @@ async def test_a_run_restarts_its_server_and_the_server_outlives_the_run(
         outputs = (await driver.run(spec)).outputs
         assert tools.get("pgbench").parse(spec, outputs).outcome == "succeeded", outputs.stderr
         assert (b"restart" in outputs.files["step"]) == bool(restart)
-        before, after = (telemetry.parse_snapshot(outputs.files[n]) for n in (script.BEFORE_FILE, script.AFTER_FILE))
-        assert telemetry.deltas(before, after)["restarted"] is False  # it was before the load, not during it
+        before, after = (counters.parse_snapshot(outputs.files[n]) for n in (script.BEFORE_FILE, script.AFTER_FILE))
+        assert counters.deltas(before, after)["restarted"] is False  # it was before the load, not during it
         starts.append(before.server["postmaster_start_epoch_s"])
     assert starts[0] < starts[1] < starts[2] == starts[3]
     with psycopg.connect(restarted_cluster.url) as connection:

@@ -10,8 +10,8 @@ import pytest
 
 from runners.conftest import FakeTool, fake_spec
 from runners.contract import Endpoint
+from runners.counters import parse_snapshot
 from runners.script import command_script, leftover_script
-from runners.telemetry import parse_snapshot
 
 PSQL = """\
 #!/bin/sh

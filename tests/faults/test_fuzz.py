@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchhub.bench.execute import examine
-from runners import job, probe, telemetry
+from runners import counters, job, probe
 from runners.conftest import FakeTool, fake_spec
 from runners.ssh import Connections, RemoteFailure, Target, Unreachable
 from tests.faults.fuzzer import Fuzzer
@@ -36,7 +36,7 @@ COMMANDS: dict[str, Ask] = {
     "cancel": lambda connections, target: job.cancel(connections, target, ATTEMPT, grace_s=0),
     "probe": lambda connections, target: probe.probe(connections, target),
     "programs": lambda connections, target: probe.builds(connections, target, ["/usr/bin"]),
-    "counters": lambda connections, target: telemetry.host_snapshot(connections, target, is_before=True),
+    "counters": lambda connections, target: counters.host_snapshot(connections, target, is_before=True),
     "examine": lambda connections, target: examine._ask(connections, asyncio.Semaphore(1), target, "work"),
 }
 
@@ -47,7 +47,7 @@ def short_timeouts(monkeypatch):
         (job, "EXEC_TIMEOUT_S"),
         (job, "COLLECT_TIMEOUT_S"),
         (probe, "PROBE_TIMEOUT_S"),
-        (telemetry, "SNAPSHOT_TIMEOUT_S"),
+        (counters, "SNAPSHOT_TIMEOUT_S"),
         (examine, "ANSWER_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, TIMEOUT_S)

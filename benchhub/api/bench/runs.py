@@ -71,6 +71,16 @@ class Series(serializers.ModelSerializer):
         fields = ("metric", "unit", "start_epoch_s", "step_s", "values")
 
 
+class Telemetry(serializers.ModelSerializer):
+    """A metric of the driver's machine or of the server; value i covers the `step_s` seconds that end after i + 1."""
+
+    values = serializers.ListField(child=serializers.FloatField(allow_null=True), read_only=True)
+
+    class Meta:
+        model = models.RunTelemetry
+        fields = ("metric", "unit", "start_epoch_s", "step_s", "values")
+
+
 class Histogram(serializers.ModelSerializer):
     class Meta:
         model = models.LatencyHistogram
@@ -79,6 +89,7 @@ class Histogram(serializers.ModelSerializer):
 
 class SeriesOfRun(serializers.Serializer):
     series = Series(many=True)
+    telemetry = Telemetry(many=True)
     histograms = Histogram(many=True)
 
 
@@ -185,9 +196,13 @@ class Runs(ReadView):
     @extend_schema(responses=SeriesOfRun)
     @action(detail=True, pagination_class=None, filter_backends=[])
     def series(self, request: Request, pk: str) -> Response:
-        """Return its metrics over time, and its latencies."""
+        """Return its metrics over time, what was observed beside its load, and its latencies."""
         row = self.get_object()
-        data = {"series": row.series.order_by("metric"), "histograms": row.histograms.order_by("name")}
+        data = {
+            "series": row.series.order_by("metric"),
+            "telemetry": row.telemetry.order_by("metric"),
+            "histograms": row.histograms.order_by("name"),
+        }
         return Response(SeriesOfRun(data).data)
 
     @extend_schema(responses=Found)

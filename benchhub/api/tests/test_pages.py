@@ -107,6 +107,7 @@ run: GET runs/{id}/, GET runs/{id}/found/, GET runs/{id}/events/, GET runs/{id}/
 run-log: GET runs/{id}/log/{stream}/
 run-series: GET runs/{id}/series/
 run-latency: GET runs/{id}/series/
+run-telemetry: GET runs/{id}/series/
 evidence: GET runs/{id}/evidence/, GET runs/{id}/evidence/{file}/
 run-bundle: GET runs/{id}/bundle/
 run-cancel: POST runs/{id}/cancel/

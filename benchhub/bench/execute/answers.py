@@ -17,7 +17,7 @@ from benchhub.bench.additions import data_sets
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
-from benchhub.bench.results import ingest, live_log
+from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
@@ -222,9 +222,10 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
 def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
     """Store what the outputs mean; return how the run ended, and why. Outputs that cannot be read fail it."""
     remarks = list(ended.collected.remarks.values())
+    missing = telemetry.store(run, job_.spec, ended.collected.outputs)
     try:
         with transaction.atomic():
-            observed = _observed(run, job_, ended)
+            observed = replace(_observed(run, job_, ended), remarks=missing)
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
     except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)

@@ -117,6 +117,8 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         hosts={host.pk: target_of(host) for host in hosts},
         away=frozenset(host.pk for host in hosts if host.unreachable_since),
         too_late=too_late,
+        server_work_directory=hosts[1].work_directory if len(hosts) > 1 else "",
+        server_data_directory=run.system.instance.data_directory,
     )
 
 

@@ -18,13 +18,14 @@ from typing import Any
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
 from benchhub.bench.results import live_log
-from runners import job, probe, telemetry, tools
+from runners import counters as snapshots
+from runners import job, probe, tools
 from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
-from . import loop
+from . import loop, observing
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +64,8 @@ class Job:
     hosts: Mapping[int, Target]
     away: frozenset[int] = frozenset()
     too_late: str = ""
+    server_work_directory: str = ""
+    server_data_directory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,7 @@ async def _start(job_: Job) -> Started | Looked | Refused:
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         before = await _server_snapshot(job_, is_before=True)
+        await observing.begin(pool, job_)
     except Unreachable:
         looked = await _look(job_)
         if looked.verdict.state == "absent":
@@ -232,7 +236,7 @@ async def _server_snapshot(job_: Job, *, is_before: bool) -> Mapping[str, Any] |
     if job_.server is None:
         return None
     try:
-        return await telemetry.host_snapshot(connections(), job_.server, is_before=is_before)
+        return await snapshots.host_snapshot(connections(), job_.server, is_before=is_before)
     except (RemoteFailure, *tools.UNREADABLE) as error:
         logger.warning("No counters of %s for run %s: %s", job_.server.place, job_.claim.run_id, error)
         return None
@@ -252,6 +256,7 @@ async def _end_leftovers(job_: Job) -> bool:
 
 async def _cancel(job_: Job) -> Answer:
     await job.cancel(connections(), job_.target, job_.attempt)
+    await observing.end(connections(), job_)
     looked = await _look(job_)
     return looked if looked.verdict.state == "finished" else Cancelled()
 
@@ -280,7 +285,8 @@ async def _collect(job_: Job) -> Ended:
     if job_.server and not (after and job_.host_before):
         remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
         collected = replace(collected, remarks=remarks)
-    return Ended(collected, after)
+    files = {**collected.outputs.files, **await observing.end(connections(), job_)}
+    return Ended(replace(collected, outputs=replace(collected.outputs, files=files)), after)
 
 
 def watch(job_: Job, wake: Wake) -> None:
@@ -350,9 +356,9 @@ class Counters:
 
 def counters(job_: Job, ended: Ended) -> Counters:
     files = ended.collected.outputs.files
-    before, after = (telemetry.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
-    deltas = telemetry.deltas(before, after)
+    before, after = (snapshots.parse_snapshot(files.get(name, b"")) for name in (BEFORE_FILE, AFTER_FILE))
+    deltas = snapshots.deltas(before, after)
     if job_.server and job_.host_before and ended.host_after:
-        deltas["server_host"] = telemetry.host_deltas(job_.host_before, ended.host_after)
+        deltas["server_host"] = snapshots.host_deltas(job_.host_before, ended.host_after)
     server = {**after.server, "system_identifier": after.system_identifier}
     return Counters(settings=after.settings, server=server, deltas=deltas)

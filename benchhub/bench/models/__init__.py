@@ -7,7 +7,7 @@ from .delivery import Delivery
 from .design import Design, Designed, SetAside
 from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
-from .outcome import Evidence, Found, LatencyHistogram, Result, Series
+from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series
 from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, State
@@ -47,6 +47,7 @@ __all__ = [
     "Result",
     "Run",
     "RunQuerySet",
+    "RunTelemetry",
     "Series",
     "SetAside",
     "State",

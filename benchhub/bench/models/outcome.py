@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchhub.catalog.models import Workload
+from runners.telemetry import compact
 
 from .systems import System
 
@@ -101,6 +102,29 @@ class Series(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric} of run {self.run_id}"
+
+
+class RunTelemetry(models.Model):
+    """One metric of machine or server, observed beside the load of a run, on one grid of time."""
+
+    run = models.ForeignKey("Run", models.PROTECT, related_name="telemetry")
+    metric = models.CharField(max_length=80)
+    unit = models.CharField(max_length=12)
+    start_epoch_s = models.FloatField()
+    step_s = models.FloatField()
+    packed = models.BinaryField(help_text="Its values, as runners/telemetry/compact.py packs them.")
+
+    class Meta:
+        verbose_name_plural = "telemetry"
+        constraints = [models.UniqueConstraint(fields=["run", "metric"], name="telemetry_once")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of run {self.run_id}"
+
+    @property
+    def values(self) -> list[float | None]:
+        """Return the values in the order of time. Raises ValueError for a row that is damaged."""
+        return compact.unpack(bytes(self.packed))
 
 
 class LatencyHistogram(models.Model):

@@ -26,6 +26,7 @@ HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
 SAME = (
     "order", "order_seed", "loading", "warmup_run_s", "warmup_run_clients", "settle_s", "restart", "drop_caches",
+    "no_telemetry",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "order": Experiment.Order.BLOCKED,
@@ -93,6 +94,10 @@ class DesignFields(forms.Form):
     drop_caches = forms.BooleanField(
         required=False, label="Drop the host's page cache before each run",
         help_text="Only where the account may: as root, or by sudo without a password.",
+    )  # fmt: skip
+    no_telemetry = forms.BooleanField(
+        required=False, label="Measure without telemetry",
+        help_text="Nothing is then read once a second from the driver and the server while the load runs.",
     )  # fmt: skip
     canary = forms.BooleanField(
         required=False, label="Run a canary first",

@@ -156,10 +156,20 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         drop_caches=experiment.drop_caches,
         restart_directory=instance.data_directory if experiment.restart else "",
         restart_bin_directory=instance.bin_directory if experiment.restart else "",
+        **_telemetry(experiment, system),
     )
     spec = sampled(spec, system, experiment.workload)
     tools.get(spec.tool).check(spec)
     return spec
+
+
+def _telemetry(experiment: Experiment, system: System) -> dict[str, Any]:
+    """Return what of the spec says whether and where the machine and the server are observed beside the load."""
+    if experiment.no_telemetry:
+        return {}
+    if not system.driven_locally:
+        return {"telemetry": "elsewhere"}
+    return {"telemetry": "here", "data_directory": system.instance.data_directory}
 
 
 def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:

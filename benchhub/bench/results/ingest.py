@@ -40,7 +40,10 @@ STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Facts around a run, already parsed: server settings and version, hosts, differences over the measured part."""
+    """Facts around a run, already parsed: server settings and version, hosts, differences over the measured part.
+
+    `remarks` are about what was observed beside the load: they stand beside a result, and are no reason of a failure.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class Observed:
     stable_facts: Mapping[str, Any] = field(default_factory=dict)
     deltas: Mapping[str, Any] = field(default_factory=dict)
     restarted: bool = False
+    remarks: Sequence[str] = ()
 
 
 def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
@@ -91,7 +95,7 @@ def store(
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
         return State.SUCCEEDED, " ".join(result.remarks)
-    store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks)), observed)
+    store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks, *observed.remarks)), observed)
     _age_data_set(run, outputs)
     return State.SUCCEEDED, ""
 

@@ -35,7 +35,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         rate_limited=expectation.is_rate_limited,
         connect_each=expectation.connects_each,
         connection_time_ms=values.get("average_connection_time_ms"),
-        progress=next((series.values for series in result.series if series.metric == "tps"), ()),
+        progress=next((series.numbers for series in result.series if series.metric == "tps"), ()),
         progress_busy_s=_busy_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
@@ -49,7 +49,7 @@ def _logged_share(spec: RunSpec, result: RunResult) -> float:
 
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:
     """Return for each second how long its transactions took together, refused ones too where they are apart."""
-    lines = {series.metric: series.values for series in result.series}
+    lines = {series.metric: series.numbers for series in result.series}
     latencies = lines.get("latency_of_all_ms", lines.get("latency_ms", ()))
     refused = lines.get("refused_writes", (0.0,) * len(latencies))
     seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)

@@ -23,7 +23,7 @@ def facts(
 ) -> RunFacts:
     """Return the facts for the verdict.
 
-    `series` is the throughput over time with its step in seconds; `deltas` as telemetry.deltas has them.
+    `series` is the throughput over time with its step in seconds; `deltas` as counters.deltas has them.
     """
     transactions = measures.get("transactions")
     return RunFacts(

@@ -14,8 +14,10 @@ from benchhub.ui.csv_cells import harmless
 
 from . import bundle as bundles
 from .series import SeriesGroup
+from .timeline.panels import Timeline
 
 SERIES = ("metric", "unit", "second", "value")
+TELEMETRY = ("panel", "metric", "unit", "second", "value")
 LATENCY = ("script", "lowest_us", "below_us", "transactions", "sampling_rate")
 
 
@@ -42,6 +44,16 @@ def bundle(run: Run) -> HttpResponse:
 def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
     """Answer with a line per metric and moment."""
     return _csv(f"run-{run}-series.csv", SERIES, (line for group in groups for line in _moments(group)))
+
+
+def telemetry(run: int, timeline: Timeline) -> HttpResponse:
+    """Answer with a line per metric and moment of load, machine and server."""
+    lines = (
+        (source.panel, source.name, source.unit, round((i + 1) * source.step_s, 6), value)
+        for source in timeline.sources
+        for i, value in enumerate(source.values)
+    )
+    return _csv(f"run-{run}-telemetry.csv", TELEMETRY, lines)
 
 
 def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:

@@ -27,6 +27,7 @@ from .measures import facts_for_verdict, measure_facts, steadiness_facts, unrepo
 from .series import SeriesGroup, is_zero, metric_words, series_groups
 from .settings import Setting, requested_settings, setting_rows, unmet_settings
 from .spec import spec_facts
+from .timeline import figure, panels
 from .types import Type, logged_share
 
 
@@ -185,6 +186,23 @@ class RunPage:
     @property
     def fewest_drawn(self) -> int:
         return figures.FEWEST_DRAWN
+
+    @cached_property
+    def timeline(self) -> panels.Timeline | None:
+        return panels.timeline_of(self._series, list(self.run.telemetry.all()))
+
+    @cached_property
+    def timeline_first(self) -> figure.View | None:
+        if self.timeline is None:
+            return None
+        return figure.view("timeline-first", self.timeline, self.timeline.first, has_reading=True)
+
+    @cached_property
+    def timeline_further(self) -> figure.View | None:
+        """Return what else was observed; None where nothing was."""
+        if self.timeline is None or not self.timeline.further:
+            return None
+        return figure.view("timeline-further", self.timeline, self.timeline.further)
 
     # --- how it was run, and on what ----------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ from benchhub.ui.facts import Fact, as_fact
 from runners import tools
 from runners.contract import RunSpec
 
-INTERNAL = ("expected_tps", "pilot_s")  # what they led to is the share that was logged
+# What the first two led to is the share that was logged; the last is a fact of the instance.
+INTERNAL = ("expected_tps", "pilot_s", "data_directory")
 NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
 
 

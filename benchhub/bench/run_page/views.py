@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
@@ -20,6 +20,7 @@ from . import bundle, downloads
 from .evidence import newest_first
 from .page import RunPage, runs
 from .series import series_groups
+from .timeline.panels import timeline_of
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
@@ -54,6 +55,15 @@ def run_series(_request: HttpRequest, pk: int) -> HttpResponse:
     """Answer with a line per metric and moment, at the seconds of the page; the warm-up has those below 0."""
     rows = get_object_or_404(Run, pk=pk).series.order_by("unit", "metric")
     return downloads.series(pk, series_groups(list(rows)))
+
+
+def run_telemetry(_request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer with a line per metric and moment of load, machine and server, none of them averaged."""
+    run = get_object_or_404(Run, pk=pk)
+    timeline = timeline_of(list(run.series.order_by("unit", "metric")), list(run.telemetry.all()))
+    if timeline is None:
+        raise Http404
+    return downloads.telemetry(pk, timeline)
 
 
 def run_latency(_request: HttpRequest, pk: int) -> HttpResponse:

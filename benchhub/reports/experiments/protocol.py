@@ -13,6 +13,7 @@ def sentences(experiment: Experiment) -> list[str]:
     return [
         *_before_all(experiment),
         *_before_each(experiment),
+        *_beside(experiment),
         *_order(experiment),
         *_threads(experiment),
         *_conditions(experiment),
@@ -36,6 +37,11 @@ def _before_each(experiment: Experiment) -> Iterator[str]:
     }
     if steps := [step for step, is_asked in is_asked_by_step.items() if is_asked]:
         yield f"Before each run {', '.join(steps)}."
+
+
+def _beside(experiment: Experiment) -> Iterator[str]:
+    if experiment.no_telemetry:
+        yield "Nothing is observed beside the load."
 
 
 def _order(experiment: Experiment) -> Iterator[str]:

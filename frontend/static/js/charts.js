@@ -34,7 +34,7 @@
       ...(trace.error_y && { error_y: { ...trace.error_y, color: own } }),
       // On a bar of its own colour a range would not be seen.
       ...(trace.error_x && { error_x: { ...trace.error_x, color: colour("ink") } }),
-      ...(trace.fill && { fillcolor: withAlpha(own, 0.16) }),
+      ...(trace.fill && { fillcolor: withAlpha(own, trace.meta.alpha || 0.16) }),
     };
   }
 
@@ -57,6 +57,19 @@
     return { ...given, tickvals: only(given.tickvals), ticktext: only(given.ticktext), tickangle: 0 };
   }
 
+  // Panels above each other have an axis and a legend each; what is shaded lies behind them.
+  function panels(given, colour, width) {
+    const parts = { shapes: (given.shapes || []).map((shape) => ({ ...shape, fillcolor: colour("doubt-soft") })) };
+    for (const name of Object.keys(given)) {
+      if (/^yaxis\d+$/.test(name)) parts[name] = axis(given[name], colour);
+      if (/^legend\d*$/.test(name)) parts[name] = { ...given[name], traceorder: "normal", font: { size: 11 } };
+    }
+    // On a phone the names stand in the first figure's reading instead, each with its colour.
+    const size = { margin: { l: 64, r: 16, t: 8, b: 44 }, showlegend: width >= PHONE_PX || !given.meta?.reading };
+    const spike = { ...axis(given.xaxis, colour), spikecolor: colour("ink") };
+    return given.meta?.panels ? { ...parts, ...size, hovermode: given.hovermode, xaxis: spike, plot_bgcolor: colour("surface") } : parts;
+  }
+
   function layout(given, colour, traces, width) {
     const levels = { ...given.xaxis, ...given.meta?.axes?.[chosen.axis] };
     return {
@@ -74,6 +87,7 @@
       hovermode: "closest",
       // What the reader zoomed to or switched off stays so when new runs arrive, and not when the axes change.
       uirevision: "keep " + (chosen.show || "") + (chosen.axis || ""),
+      ...panels(given, colour, width),
     };
   }
 
@@ -121,6 +135,7 @@
   // Bars that lie are as many as there are choices, each with a name of some lines: the figure grows with them. So it
   // does on a phone with its legend, which has a line for each name there; others are as high as the style says.
   function heightOf(figure, width) {
+    if (figure.layout.meta?.panels) return 4 + 8.5 * figure.layout.meta.panels + "rem";
     const bars = figure.layout.meta?.bars;
     if (bars) return 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
     const names = figure.data.filter((trace) => trace.showlegend !== false).length;

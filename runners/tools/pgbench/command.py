@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from runners.contract import RunSpec
 from runners.tools import sampling
+from runners.tools.seconds import SECONDS_AWK, SECONDS_FILE
 from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
@@ -202,8 +203,8 @@ def _log_words(spec: RunSpec) -> list[str]:
 def reduce_command(spec: RunSpec) -> str:
     """Return the command that reduces a run's log/pgbench_log.*; empty where nothing was logged.
 
-    It leaves latency.hist (or latency.error, why there is none) and log.gz (or log.dropped, the bytes that were
-    too many to keep), and it is not part of what is measured: awk would be counted as the load's own CPU time.
+    It leaves latency.seconds, latency.hist (or latency.error, why there is none) and log.gz (or log.dropped, the bytes
+    that were too many to keep). It is not part of what is measured: awk would be counted as the load's own CPU time.
     """
     if spec.log_sampling_rate == 0:
         return ""
@@ -215,11 +216,12 @@ def reduce_command(spec: RunSpec) -> str:
     if awk {shlex.quote(REDUCE_AWK)} log/pgbench_log.* > latency.part 2> latency.error; then
         mv latency.part latency.hist && rm -f latency.error
     fi
+    awk {shlex.quote(SECONDS_AWK)} log/pgbench_log.* > seconds.part 2> /dev/null && mv seconds.part {SECONDS_FILE}
     bytes=$(($(cat log/pgbench_log.* | wc -c)))
     if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat log/pgbench_log.* | gzip > log.gz 2> /dev/null; then
         rm -f log.gz
         echo "$bytes" > log.dropped
     fi
 fi
-rm -rf latency.part log
+rm -rf latency.part seconds.part log
 """

@@ -166,9 +166,9 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
     """Yield a doubt where the reports of progress count more of something than the summary."""
     for line in series:
         total = measures.get(TOTALS.get(line.metric, ""))
-        if total is not None and sum(line.values) > total.value + COUNT_ROUNDING:
+        if total is not None and sum(line.numbers) > total.value + COUNT_ROUNDING:
             text = (
-                f"The reports of progress have {sum(line.values):,.0f} {line.metric}, the summary {total.value:,.0f}."
+                f"The reports of progress have {sum(line.numbers):,.0f} {line.metric}, the summary {total.value:,.0f}."
             )
             yield Doubt("progress", text)
 

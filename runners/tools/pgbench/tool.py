@@ -6,11 +6,12 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.tools import seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
@@ -244,7 +245,11 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         reason="",
         parser=PARSER,
         measures={**measures, **_logged_measures(reduction, histograms)},
-        series=(*reports.series, *_warmup_series(outputs, started_epoch_s or 0.0)),
+        series=(
+            *reports.series,
+            *_percentile_series(outputs, reports),
+            *_warmup_series(outputs, started_epoch_s or 0.0),
+        ),
         histograms=histograms,
         doubts=(
             *_doubts(reduction),
@@ -254,6 +259,14 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )
+
+
+def _percentile_series(outputs: Outputs, reports: progress.Progress) -> Iterator[Series]:
+    """Yield percentiles for each second that pgbench reported, where it logged enough transactions in it."""
+    text = text_of(outputs.files.get(seconds.SECONDS_FILE, b""))
+    for reported in reports.series:
+        if reported.metric == "tps":
+            yield from seconds.series(text, reported.start_epoch_s, len(reported.values))
 
 
 def _warmup_series(outputs: Outputs, started_epoch_s: float) -> tuple[Series, ...]:

@@ -56,6 +56,41 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
     assert run.found.differences == []
 
 
+def test_a_run_is_observed_beside_its_load_unless_its_plan_says_otherwise(worker, system, experiment, cluster18):
+    server = system(cluster18)
+    run = worker.finish(experiment(server, duration_s=3))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    metrics = {row.metric: row for row in run.telemetry.all()}
+    assert {"cpu_user", "run_queue", "memory_available", "commits", "wal", "sessions_active"} <= metrics.keys()
+    assert len(metrics["commits"].values) >= 3 and max(filter(None, metrics["commits"].values)) > 100
+    assert metrics["cpu_user"].start_epoch_s == pytest.approx(run.series.get(metric="tps").start_epoch_s, abs=3)
+    assert not [remark for remark in run.result.remarks if "elemetry" in remark]
+    assert b"telemetry 1\n" in bytes(Evidence.objects.get(attempt__run=run, name="telemetry.log").content)
+    bare = worker.finish(experiment(server, duration_s=1, no_telemetry=True))[-1]
+    assert (bare.state, bare.spec["telemetry"]) == (State.SUCCEEDED, "")
+    assert not bare.telemetry.exists()
+    assert not Evidence.objects.filter(attempt__run=bare, name__startswith="telemetry").exists()
+
+
+def test_a_server_on_another_host_is_observed_there_on_the_clock_of_the_load(
+    worker, system, experiment, cluster18, host, machine
+):
+    instance = system(cluster18).instance
+    driver = Host.objects.get(pk=host.pk)
+    driver.pk, driver.name, driver.address = None, "driver", "localhost"
+    driver.work_directory = f"{host.work_directory}-driver"
+    driver.save()
+    apart = plan.system_under_test(instance, driver=driver, hardware=machine, path="network", label="apart")
+    run = worker.finish(experiment(apart, duration_s=3))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    metrics = {row.metric: row.values for row in run.telemetry.all()}
+    assert {"driver:cpu_user", "cpu_user", "commits", "driver:collector_cpu"} <= metrics.keys()
+    # It is one and the same machine, so both saw the same.
+    pairs = list(zip(metrics["driver:cpu_user"], metrics["cpu_user"], strict=True))
+    assert all(abs(driver_share - server_share) < 25 for driver_share, server_share in pairs[1:2])
+    assert Evidence.objects.filter(attempt__run=run, name="server.telemetry.log").exists()
+
+
 def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, experiment, cluster16):
     run = worker.finish(experiment(system(cluster16), duration_s=2))[-1]
     assert [doubt for doubt in run.result.doubts if doubt["code"] not in ABOUT_THE_MACHINE] == []

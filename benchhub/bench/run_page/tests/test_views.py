@@ -12,7 +12,7 @@ from benchhub.catalog.models import Hardware
 from runners.tools.pgbench.parameters import scripts_digest
 
 pytestmark = pytest.mark.django_db
-RUN_QUERIES = 10  # session, user, run, attempts, evidence, histograms, live log, command, series, events
+RUN_QUERIES = 11  # session, user, run, attempts, evidence, histograms, live log, command, series, telemetry, events
 ENDED, NOWHERE = "the load generator ended before it reported", ", which is in no throughput."
 
 

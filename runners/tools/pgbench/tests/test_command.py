@@ -198,7 +198,7 @@ def test_the_log_is_reduced_and_kept_compressed_while_it_is_small(tmp_path: Path
     spec = spec_in(tmp_path)
     outputs = run(tmp_path, measured_and_reduced(spec))
     assert (outputs.returncode, outputs.stderr) == (0, b"")
-    assert sorted(outputs.files) == ["latency.hist", "log.gz", "log.share", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "latency.seconds", "log.gz", "log.share", "started_epoch"]
     assert len(gzip.decompress(outputs.files["log.gz"]).splitlines()) == 6
     result = PGBENCH.parse(spec, outputs)
     assert result.histograms[0].counts == (2, 2, 2)
@@ -208,7 +208,7 @@ def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("log/pgbench_log", lines=25_000))
     spec = spec_in(tmp_path)
     outputs = run(tmp_path, measured_and_reduced(spec))
-    assert sorted(outputs.files) == ["latency.hist", "log.dropped", "log.share", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "latency.seconds", "log.dropped", "log.share", "started_epoch"]
     assert int(outputs.files["log.dropped"]) > 1024 * 1024
     result = PGBENCH.parse(spec, outputs)
     assert result.histograms[0].total == 50_000
@@ -218,7 +218,7 @@ def test_a_log_over_the_cap_is_dropped_and_that_is_said(tmp_path: Path) -> None:
 def test_the_log_of_a_version_without_a_prefix_is_found(tmp_path: Path) -> None:
     stand_in(tmp_path, "pgbench", logging_pgbench("pgbench_log"))
     outputs = run(tmp_path, measured_and_reduced(spec_in(tmp_path, tool_version="9.6.24")))
-    assert sorted(outputs.files) == ["latency.hist", "log.gz", "log.share", "started_epoch"]
+    assert sorted(outputs.files) == ["latency.hist", "latency.seconds", "log.gz", "log.share", "started_epoch"]
 
 
 @pytest.mark.parametrize("returncode", [1, 2, 137])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.telemetry import deltas, host_deltas, host_snapshot, parse_snapshot, snapshot_command
+from runners.counters import deltas, host_deltas, host_snapshot, parse_snapshot, snapshot_command
 
 HOST = """\
 proc_stat|cpu  {user} 100 300 {idle} 50 10 20 5 0 0

@@ -1,0 +1,137 @@
+"""Load, machine and server over one axis of time: what is drawn, what stands in the table, what is downloaded."""
+
+import csv
+import io
+from itertools import pairwise
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.bench import testing
+from benchhub.bench.models import RunTelemetry, Series
+from benchhub.bench.run_page.timeline.figure import draw
+from benchhub.bench.run_page.timeline.panels import Source, Timeline, timeline_of
+from benchhub.catalog.models import Hardware
+from runners.telemetry import compact
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run():
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testing.make_system("18", testing.make_host(), hardware)
+    made = testing.make_run(testing.make_experiment([system]), system, 8, 1)
+    testing.succeeded(made, 1000.0)
+    testing.with_everything(made)
+    return made
+
+
+def observe(run, **metrics):
+    for metric, (unit, values) in metrics.items():
+        name = metric.replace("__", ":")
+        RunTelemetry.objects.create(
+            run=run, metric=name, unit=unit, start_epoch_s=1.0, step_s=1.0, packed=compact.pack(values)
+        )
+
+
+def page_of(run):
+    return reverse("run", args=[run.pk])
+
+
+def test_a_run_with_telemetry_has_one_axis_of_time_for_load_machine_and_server(planner, run):
+    observe(
+        run, cpu_user=("%", [40.0, 60.0]), cpu_steal=("%", [0.0, 0.0]), wait__CPU=("sessions", [3.0, 4.0]),
+        frequency=("MHz", [2300.0, None]), checkpointing=("0 or 1", [0.0, 1.0]),
+    )  # fmt: skip
+    response = planner.get(page_of(run))
+    page = response.context["page"]
+    assert [panel.title for panel in page.timeline.first] == ["Throughput", "CPU", "Waits"]
+    assert page.timeline_first.rows == [(1, 900.0, 40.0, 3.0), (2, 1100.0, 60.0, 4.0)]
+    assert [panel.title for panel in page.timeline.further] == ["Frequency", "Checkpoints"]
+    assert page.timeline.checkpoints == [(1.0, 2.0)]
+    figure = page.timeline_first.figure
+    assert {trace.get("xaxis", "x") for trace in figure["data"]} == {"x"}
+    assert [trace["yaxis"] for trace in figure["data"]] == ["y", "y2", "y3"]
+    assertContains(response, "<li>CPU: steal</li>")
+    assertContains(response, reverse("run-telemetry", args=[run.pk]))
+    assertContains(response, "Shaded: checkpoints, second")
+
+
+def test_a_run_without_telemetry_keeps_its_page_and_has_nothing_to_download(planner, run):
+    response = planner.get(page_of(run))
+    assertNotContains(response, "data-timeline")
+    assertNotContains(response, "telemetry.csv")
+    assert planner.get(reverse("run-telemetry", args=[run.pk])).status_code == 404
+
+
+def test_every_value_is_downloaded_with_its_panel_unit_and_second(planner, run):
+    observe(run, cpu_user=("%", [40.0, None]))
+    answer = planner.get(reverse("run-telemetry", args=[run.pk]))
+    heads, *rows = csv.reader(io.StringIO(answer.content.decode()))
+    assert heads == ["panel", "metric", "unit", "second", "value"]
+    assert [row for row in rows if row[0] == "CPU"] == [
+        ["CPU", "user", "%", "1.0", "40.0"], ["CPU", "user", "%", "2.0", ""],
+    ]  # fmt: skip
+    assert ["Throughput", "TPS", "TPS", "2.0", "1100.0"] in rows
+
+
+def test_a_failed_run_shows_what_was_observed_until_it_failed(planner, run):
+    failed = testing.make_run(run.experiment, run.system, 8, 2)
+    testing.ended(failed, "failed", "pgbench was killed.")
+    observe(failed, cpu_user=("%", [40.0]))
+    response = planner.get(page_of(failed))
+    assert [panel.title for panel in response.context["page"].timeline.first] == ["CPU"]
+
+
+def test_a_row_that_is_damaged_and_a_metric_that_is_no_more_are_left_out(planner, run):
+    observe(run, cpu_user=("%", [40.0, 60.0]), once_there_was=("%", [1.0, 2.0]))
+    RunTelemetry.objects.create(run=run, metric="dirty", unit="GB", start_epoch_s=1, step_s=1, packed=b"\1no")
+    response = planner.get(page_of(run))
+    assert response.status_code == 200
+    assertNotContains(response, "once there was")
+    assertNotContains(response, "Dirty pages")
+
+
+def test_a_wait_event_of_a_hostile_server_is_written_as_text(planner, run):
+    observe(run, **{"wait__<script>alert(1)</script>": ("sessions", [1.0, 2.0])})
+    assertNotContains(planner.get(page_of(run)), "<script>alert(1)")
+
+
+def test_a_long_run_is_averaged_to_so_many_moments_and_says_so(planner, run):
+    observe(run, cpu_user=("%", [float(i % 2) * 100 for i in range(1200)]))
+    response = planner.get(page_of(run))
+    timeline = response.context["page"].timeline
+    assert (timeline.step_s, len(timeline.seconds)) == (2, 600)
+    assert set(next(panel for panel in timeline.first if panel.title == "CPU").lines[0].values) == {50.0}
+    assertContains(response, "Each point is the mean of 2 s.")
+
+
+def test_series_of_other_steps_and_lengths_share_the_seconds():
+    sources = [
+        Source("Throughput", "TPS", "TPS", 1.0, [10.0, 20.0, 30.0]),
+        Source("CPU", "%", "user", 2.0, [50.0, 70.0]),
+    ]
+    timeline = Timeline(sources)
+    assert (timeline.step_s, timeline.seconds) == (2, [2, 4])
+    assert [line.values for panel in timeline.first for line in panel.lines] == [(15.0, 30.0), (50.0, 70.0)]
+
+
+def test_panels_lie_above_each_other_and_never_over_each_other():
+    sources = [Source(f"P{i}", "1/s", "a", 1.0, [1.0]) for i in range(40)]
+    layout = draw([1], [], Timeline(sources).further)["layout"]
+    domains = [layout["yaxis" + (str(i + 1) if i else "")]["domain"] for i in range(40)]
+    assert all(0 <= low < high <= 1 for low, high in domains)
+    assert all(above[0] > below[1] for above, below in pairwise(domains))
+
+
+def test_a_run_of_a_tool_with_other_words_has_its_throughput_and_percentiles_on_the_timeline(run):
+    values = {"run": run, "start_epoch_s": 1.0, "step_s": 1.0}
+    rows = [
+        Series(metric="mqth", unit="MQTh", values=[5.0], **values),
+        *(Series(metric=f"latency_{name}_ms", unit="ms", values=[1.0], **values) for name in ("p50", "p95", "p99")),
+    ]
+    observe(run, cpu_user=("%", [1.0]))
+    timeline = timeline_of(rows, list(run.telemetry.all()))
+    assert [line.name for panel in timeline.first[:2] for line in panel.lines] == ["MQTh", "p50", "p95", "p99"]

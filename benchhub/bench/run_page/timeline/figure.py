@@ -1,0 +1,125 @@
+"""Panels above each other over one axis of seconds, as a plain plotly dict: zoomed together, with one time cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .panels import Line, Panel, Timeline
+
+GAP = 0.45  # of a panel's height: room for its title and the names of its lines
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Some of a timeline's panels: as a figure, and as a table with a row for each moment."""
+
+    figure_id: str
+    panels: Sequence[Panel]
+    figure: dict[str, Any]
+    rows: Sequence[Sequence[float | None]]
+
+
+def view(figure_id: str, timeline: Timeline, panels: Sequence[Panel], *, has_reading: bool = False) -> View:
+    """Return the view; `has_reading`: its values stand beside the time cursor, each with name and colour."""
+    columns = [line.values for panel in panels for line in panel.lines]
+    rows = list(zip(timeline.seconds, *columns, strict=True))
+    figure = draw(timeline.seconds, timeline.checkpoints, panels)
+    figure["layout"]["meta"]["reading"] = has_reading
+    return View(figure_id, panels, figure, rows)
+
+
+def draw(seconds: Sequence[int], checkpoints: Sequence[tuple[float, float]], panels: Sequence[Panel]) -> dict[str, Any]:
+    """Return the figure; the first panel stands at the top."""
+    layout: dict[str, Any] = {
+        "xaxis": _time_axis(len(panels)),
+        "annotations": [_title(panel, _top(i, len(panels))) for i, panel in enumerate(panels)],
+        "shapes": [_checkpoint(*span) for span in checkpoints],
+        "hovermode": "x",
+        "hoversubplots": "axis",
+        "meta": {"panels": len(panels)},
+    }
+    for i, panel in enumerate(panels):
+        top = _top(i, len(panels))
+        layout[f"yaxis{_number(i)}"] = _value_axis(top, len(panels), panel)
+        layout[f"legend{_number(i)}"] = {
+            "orientation": "h", "x": 1, "xanchor": "right", "y": top, "yanchor": "bottom",
+        }  # fmt: skip
+    traces = [_trace(seconds, i, n, line) for i, panel in enumerate(panels) for n, line in enumerate(panel.lines)]
+    return {"data": traces, "layout": layout}
+
+
+def _number(panel: int) -> str:
+    """Return what plotly writes behind the name of a panel's axis and legend: nothing for the first."""
+    return str(panel + 1) if panel else ""
+
+
+def _height(panels: int) -> float:
+    return 1 / (panels + GAP * panels)
+
+
+def _top(panel: int, panels: int) -> float:
+    height = _height(panels)
+    return round(1 - GAP * height - panel * height * (1 + GAP), 6)
+
+
+def _time_axis(panels: int) -> dict[str, Any]:
+    return {
+        "title": {"text": "time (s)"},
+        "rangemode": "tozero",
+        "anchor": f"y{_number(panels - 1)}",
+        "showspikes": True,
+        "spikemode": "across",
+        "spikesnap": "hovered data",
+        "spikedash": "dot",
+        "spikethickness": 1,
+    }
+
+
+def _value_axis(top: float, panels: int, panel: Panel) -> dict[str, Any]:
+    is_whole = panel.unit == "%" and all(line.is_area for line in panel.lines)
+    return {
+        "domain": [max(0.0, round(top - _height(panels), 6)), top],
+        "anchor": "x",
+        "rangemode": "tozero",
+        "nticks": 4,
+        "tickformat": ",~f",
+        **({"range": [0, 100]} if is_whole else {}),
+    }
+
+
+def _title(panel: Panel, top: float) -> dict[str, Any]:
+    unit = f", {panel.unit}" if panel.unit.lower() != panel.title.lower() else ""
+    return {
+        "text": f"<b>{panel.title}</b>{unit}", "showarrow": False, "xref": "paper", "yref": "paper",
+        "x": 0, "xanchor": "left", "y": top, "yanchor": "bottom",
+    }  # fmt: skip
+
+
+def _checkpoint(begin_s: float, end_s: float) -> dict[str, Any]:
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": begin_s, "x1": end_s, "y0": 0, "y1": 1,
+        "line": {"width": 0}, "layer": "below", "meta": "checkpoint",
+    }  # fmt: skip
+
+
+def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[str, Any]:
+    area = {"stackgroup": f"panel {panel}", "fill": "tonexty" if number else "tozeroy"} if line.is_area else {}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": line.name,
+        "x": list(seconds),
+        "y": [None if value is None else float(f"{value:.5g}") for value in line.values],
+        "yaxis": f"y{_number(panel)}",
+        "legend": f"legend{_number(panel)}",
+        "line": {
+            "width": 0.5 if line.is_area else 1.5,
+            "dash": "solid" if line.is_area else DASHES[number % len(DASHES)],
+        },
+        "hoverinfo": "none",
+        "meta": {"series": number, "alpha": 0.6 if line.is_area else 0.16},
+        **area,
+    }

@@ -1,0 +1,174 @@
+"""What belongs over a run's one axis of time: panels of lines, each on the same seconds of the measured part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from benchhub.bench.models import RunTelemetry, Series
+from runners.telemetry.metrics import BY_NAME, DRIVER_PREFIX, WAIT_PANEL, WAIT_PREFIX
+
+MOST_MOMENTS = 600
+THROUGHPUT, LATENCY = "Throughput", "Latency"
+OF_DRIVER = " of the driver"
+FIRST = (THROUGHPUT, LATENCY, "CPU", "Disks", WAIT_PANEL, f"CPU{OF_DRIVER}")
+PERCENTILES = ("p50", "p95", "p99")
+CHECKPOINTING, STARTED = "checkpointing", "checkpoints_started"
+
+Values = tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One metric on the timeline's seconds. Areas of a panel stand on each other."""
+
+    name: str
+    values: Values
+    is_area: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines of one unit that are read together."""
+
+    title: str
+    unit: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One metric as it was stored, with where it is drawn."""
+
+    panel: str
+    unit: str
+    name: str
+    step_s: float
+    values: Sequence[float | None]
+    is_area: bool = False
+
+    @property
+    def end_s(self) -> float:
+        return self.step_s * len(self.values)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Everything over time on one grid; a step is as many seconds as keep it within so many moments."""
+
+    sources: Sequence[Source]
+
+    @cached_property
+    def step_s(self) -> int:
+        longest_s = max((source.end_s for source in self.sources), default=0)
+        coarsest_s = max((source.step_s for source in self.sources), default=1)
+        return max(math.ceil(coarsest_s), math.ceil(longest_s / MOST_MOMENTS), 1)
+
+    @cached_property
+    def seconds(self) -> list[int]:
+        """Return where each moment ends, in seconds from the beginning of the measured part."""
+        moments = max((math.ceil(source.end_s / self.step_s - 1e-6) for source in self.sources), default=0)
+        return [self.step_s * (i + 1) for i in range(moments)]
+
+    @property
+    def is_averaged(self) -> bool:
+        return any(source.step_s < self.step_s for source in self.sources)
+
+    @cached_property
+    def first(self) -> list[Panel]:
+        """Return the panels that nearly everybody looks at, in their order."""
+        panels = {panel.title: panel for panel in self._panels}
+        return [panels[title] for title in FIRST if title in panels]
+
+    @cached_property
+    def further(self) -> list[Panel]:
+        return [panel for panel in self._panels if panel.title not in FIRST]
+
+    @cached_property
+    def zeros(self) -> list[tuple[str, list[str]]]:
+        """Return what was 0 all the time, and is not drawn, by panel."""
+        zeros = sorted((source for source in self.sources if _is_zero(source)), key=lambda source: source.panel)
+        groups = groupby(zeros, key=lambda source: source.panel)
+        return [(panel, [source.name for source in group]) for panel, group in groups]
+
+    @cached_property
+    def checkpoints(self) -> list[tuple[float, float]]:
+        """Return when checkpoints were under way, in seconds: as the checkpointer was seen, else as they were begun."""
+        by_name = {source.name: source for source in self.sources if source.panel == "Checkpoints"}
+        source = by_name.get(BY_NAME[CHECKPOINTING].words) or by_name.get(BY_NAME[STARTED].words)
+        if source is None:
+            return []
+        return list(_spans([bool(value) for value in source.values], source.step_s))
+
+    @cached_property
+    def _panels(self) -> list[Panel]:
+        drawn = [source for source in self.sources if not _is_zero(source)]
+        titles = list(dict.fromkeys(source.panel for source in drawn))
+        by_title = {title: [source for source in drawn if source.panel == title] for title in titles}
+        return [Panel(title, sources[0].unit, tuple(map(self._line, sources))) for title, sources in by_title.items()]
+
+    def _line(self, source: Source) -> Line:
+        return Line(source.name, tuple(self._averaged(source)), source.is_area)
+
+    def _averaged(self, source: Source) -> Iterable[float | None]:
+        """Yield for each moment the mean of what is known of it."""
+        for end_s in self.seconds:
+            first, last = (round((end_s - back_s) / source.step_s) for back_s in (self.step_s, 0))
+            values = [value for value in source.values[first:last] if value is not None]
+            yield sum(values) / len(values) if values else None
+
+
+def timeline_of(series: Sequence[Series], telemetry: Sequence[RunTelemetry]) -> Timeline | None:
+    """Return the timeline of a run with telemetry; None for one without."""
+    if not telemetry:
+        return None
+    places = {name: place for place, name in enumerate(BY_NAME)}
+    rows = sorted(telemetry, key=lambda row: places.get(row.metric, len(places)))
+    return Timeline([*_of_load(series), *filter(None, map(_of_machine, rows))])
+
+
+def _of_load(series: Sequence[Series]) -> list[Source]:
+    """Return throughput, and latency: its percentiles where transactions were logged second by second, or its mean."""
+    throughputs = [row for row in series if row.metric == row.unit.lower()]
+    latencies = [row for row in series if row.metric in ("latency_ms", "latency_of_all_ms")]
+    percentiles = [row for row in series if row.metric in [f"latency_{name}_ms" for name in PERCENTILES]]
+    return [
+        *(Source(THROUGHPUT, row.unit, row.unit, row.step_s, row.values) for row in throughputs[:1]),
+        *(_latency(row) for row in sorted(percentiles, key=lambda row: row.metric)),
+        *(_latency(row, "mean") for row in latencies[:1]),
+    ]
+
+
+def _latency(row: Series, name: str = "") -> Source:
+    return Source(LATENCY, row.unit, name or row.metric.split("_")[1], row.step_s, row.values)
+
+
+def _of_machine(row: RunTelemetry) -> Source | None:
+    """Return a row of telemetry with the words of its metric; None for a metric that is no more, or damaged."""
+    try:
+        values = row.values
+    except ValueError:
+        return None
+    if row.metric.startswith(WAIT_PREFIX):
+        return Source(WAIT_PANEL, row.unit, row.metric.removeprefix(WAIT_PREFIX), row.step_s, values, is_area=True)
+    if (metric := BY_NAME.get(row.metric.removeprefix(DRIVER_PREFIX))) is None:
+        return None
+    panel = metric.panel + (OF_DRIVER if row.metric.startswith(DRIVER_PREFIX) else "")
+    return Source(panel, row.unit, metric.words, row.step_s, values, is_area=metric.drawing == "area")
+
+
+def _is_zero(source: Source) -> bool:
+    return not any(source.values)
+
+
+def _spans(flags: Sequence[bool], step_s: float) -> Iterable[tuple[float, float]]:
+    """Yield from where to where flags are set, in seconds."""
+    place = 0
+    for is_set, group in groupby(flags):
+        length = len(list(group))
+        if is_set:
+            yield place * step_s, (place + length) * step_s
+        place += length

@@ -1,0 +1,56 @@
+"""The collector on a server's machine: begun and ended over a real OpenSSH daemon, each as often as it is asked for."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from runners import observer
+from runners.telemetry.log import parse
+
+pytestmark = pytest.mark.target
+
+
+def collectors(folder):
+    processes = [path for path in Path("/proc").glob("[0-9]*") if _cwd(path) == folder]
+    return [path for path in processes if b"telemetry" in (path / "cmdline").read_bytes()]
+
+
+def _cwd(path):
+    try:
+        return (path / "cwd").readlink()
+    except OSError:
+        return None
+
+
+async def begin(bench, **changes):
+    values = {"load_s": 3, "expected_s": 60, "data_directory": "", **changes}
+    await observer.begin(bench.connections, bench.target, bench.attempt, **values)
+
+
+async def test_a_machine_is_observed_until_its_end_is_asked_for_and_read_twice_alike(bench):
+    folder = bench.work / "observed" / f"{bench.attempt.run}-1"
+    await begin(bench)
+    await begin(bench)
+    await asyncio.sleep(2.5)
+    assert len(collectors(folder)) <= 2  # the awk, and the shell that waits for it
+    content = await observer.end(bench.connections, bench.target, bench.attempt)
+    log = parse(content)
+    assert log.is_whole and len(log.groups["cpu"].rows) >= 3 and "pg" not in log.groups
+    assert collectors(folder) == []
+    assert await observer.end(bench.connections, bench.target, bench.attempt) == content
+
+
+async def test_what_was_never_begun_has_nothing_to_be_read(bench):
+    assert await observer.end(bench.connections, bench.target, bench.attempt) == b""
+
+
+async def test_an_observation_that_nobody_ends_ends_by_itself(bench, monkeypatch):
+    monkeypatch.setattr(observer, "SPARE_S", 0)
+    await begin(bench, expected_s=1)
+    folder = bench.work / "observed" / f"{bench.attempt.run}-1"
+    for _ in range(100):
+        if parse((folder / "telemetry.log").read_bytes()).is_whole:
+            break
+        await asyncio.sleep(0.1)
+    assert parse((folder / "telemetry.log").read_bytes()).is_whole and collectors(folder) == []
