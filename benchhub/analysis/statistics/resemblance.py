@@ -103,3 +103,15 @@ def _without_line(residuals: Sequence[tuple[float, float]]) -> list[float]:
     squares = math.fsum(seconds * seconds for seconds, _ in residuals)
     slope = math.fsum(seconds * log for seconds, log in residuals) / squares
     return [log - slope * seconds for seconds, log in residuals]
+
+
+def assumption_text(runs: int) -> str:
+    """Say what an interval takes for granted, and how little of it so many runs of a curve can show.
+
+    A stall in a share p of runs is in none of n with a probability of (1 - p)^n; told is the p for which that is 5%.
+    """
+    share = 1 - 0.05 ** (1 / runs)
+    return (
+        "Intervals assume that no run resembles the one before it, and that none stalls: "
+        f"{count(runs, 'run')} would not show a stall in {share:.0%} of runs once in 20 times."
+    )

@@ -10,7 +10,9 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 
+from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.protocol.digest import labels
+from benchhub.analysis.statistics import resemblance
 from benchhub.bench.models import Experiment, Run, System, Worker
 from benchhub.bench.models.states import State
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
@@ -141,6 +143,16 @@ class Section:
     @cached_property
     def kinds(self) -> Collection[str]:
         return curves.kinds(self.group.curves)
+
+    @property
+    def assumption(self) -> str:
+        """Say what the intervals take for granted, by the curve of the fewest runs; empty where none is shown."""
+        runs = [sum(level.throughput.n for level in curve.levels) for curve in self._curves_with_intervals()]
+        return resemblance.assumption_text(min(runs)) if runs else ""
+
+    def _curves_with_intervals(self) -> list[Curve]:
+        all_curves = [system_curve.curve for system_curve in self.group.curves]
+        return [curve for curve in all_curves if any("interval" in level.throughput.kind for level in curve.levels)]
 
     @cached_property
     def aside(self) -> int:

@@ -100,3 +100,9 @@ def test_a_curve_with_a_stall_has_no_intervals_although_each_level_has_too_few_r
     built = build(runs)
     assert built.withheld.startswith("1 of 12 runs is 45% below its repeats")
     assert all(level.throughput.interval is None for level in built.levels)
+
+
+@pytest.mark.parametrize(("runs", "share"), [(1, "95%"), (3, "63%"), (24, "12%"), (59, "5%"), (299, "1%")])
+def test_what_intervals_assume_is_said_with_the_stalls_that_so_many_runs_would_not_show(runs, share):
+    """By hand: of 59 runs none stalls with 0.95^59 = 4.8% where 5% do."""
+    assert f"a stall in {share} of runs" in resemblance.assumption_text(runs)
