@@ -297,3 +297,26 @@ def test_no_flip_by_cores_is_missed(parts):
     signs = [flips.sign(lab, first, other, value) for value in axis.values()]
     decided = [sign for sign in signs if sign]
     assert len(flips.flips(lab)) == sum(before != after for before, after in pairwise(decided))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    axes,
+    st.lists(st.tuples(amounts, rules, throughputs, st.sampled_from("AB")), min_size=2, max_size=2),
+    st.lists(st.floats(0, 1), min_size=5, max_size=20),
+)
+def test_between_flips_the_cheaper_of_two_stays_the_cheaper(axis, parts, shares):
+    """Wherever one looks along the axis, as many flips lie below as the order has turned: none is missed."""
+    first, other = (
+        choice(f"Licence {number}", amount, tps, system=system, **fields)
+        for number, (amount, fields, tps, system) in enumerate(parts)
+    )
+    lab = laboratory(axis, first, other, licence="Licence 0", system="A")
+    rows = flips.flips(lab)
+    values = [axis.on_step(axis.low + (axis.high - axis.low) * Decimal(share)) for share in shares]
+    signs = {value: flips.sign(lab, first, other, value) for value in sorted({*values, *axis.values()})}
+    start = next((sign for sign in signs.values() if sign), 0)
+    for value, sign in signs.items():
+        turns = sum(flip.after <= value for flip in rows)
+        if sign and not any(flip.before < value < flip.after for flip in rows):
+            assert sign == start * (-1) ** turns, value
