@@ -181,6 +181,19 @@ def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
     assert faults(tab) == {}
 
 
+def test_the_open_menu_and_the_search_with_its_hits_have_no_serious_fault(tab, rows):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, "/")
+    tab.locator(".top details:not([open]) summary").first.click()
+    assert tab.locator(".top nav a:visible").count() > 0
+    assert faults(tab) == {}
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type("box")
+    tab.locator("#search-hits a").first.wait_for()
+    assert faults(tab) == {}
+
+
 def test_a_page_that_is_missing_has_no_serious_fault(tab):
     tab.goto("/alive")
     sign_in(tab)

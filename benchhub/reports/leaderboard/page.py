@@ -33,7 +33,7 @@ from benchhub.ui.csv_cells import harmless
 from . import queries
 from .standings import Standing, by_price, by_throughput
 
-MOST_SYSTEMS = 40
+MOST_SYSTEMS = 25
 THROUGHPUT, PRICE = "throughput", "price"
 ORDERS = ((THROUGHPUT, "Throughput"), (PRICE, "Price per unit of throughput"))
 NAMES = ("workload", "protocol", "by")
