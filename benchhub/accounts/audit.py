@@ -18,6 +18,7 @@ from .models import Entry
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 SIGN_IN, SIGN_OUT, FAILED = "sign in", "sign out", "failed sign in"
+CODE_ASKED = "right password, code asked"
 WRONG_TOKEN, WRONG_LINK_PASSWORD = "wrong token", "wrong password of a link"
 # So much that failed is written down, of one place within the window.
 WINDOW, MOST_OF_PLACE = timedelta(minutes=15), 20
@@ -67,6 +68,12 @@ def note_refused_key(request: HttpRequest, action: str, address: str) -> None:
 def note_command(action: str) -> None:
     """Write what the operator did by a command, who has the machine and no name here."""
     Entry.objects.create(username="manage.py", way=Entry.Way.COMMAND, action=action[:80], status=200)
+
+
+def note_changed_key(host: str, sentence: str) -> None:
+    """Write that a worker met another host key than the approved one, and sent nothing: somebody may be in between."""
+    action = f"host key of {host} changed"
+    Entry.objects.create(username="worker", way=Entry.Way.COMMAND, action=action[:80], status=409, detail=sentence)
 
 
 def origin(request: HttpRequest | None) -> str | None:

@@ -70,7 +70,7 @@ class Entry(models.Model):
     class Way(models.TextChoices):
         WEB = "web", "pages"
         API = "api", "API"
-        COMMAND = "cmd", "commands"
+        COMMAND = "cmd", "commands, workers"
 
     at = models.DateTimeField(db_default=Now(), db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")

@@ -15,6 +15,8 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="entry",
             name="way",
-            field=models.CharField(choices=[("web", "pages"), ("api", "API"), ("cmd", "commands")], max_length=3),
+            field=models.CharField(
+                choices=[("web", "pages"), ("api", "API"), ("cmd", "commands, workers")], max_length=3
+            ),
         ),
     ]

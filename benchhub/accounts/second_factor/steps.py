@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model, login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from benchhub.accounts import audit
+
 PENDING = "second_factor"
 LONGEST_S = 300
 
@@ -17,6 +19,7 @@ LONGEST_S = 300
 def begin(request: HttpRequest, user: Any, address: str) -> HttpResponse:
     """Ask for the code of whoever typed the right password; the session gets a new key and opens nothing yet."""
     request.session.cycle_key()
+    audit.note_sign(audit.CODE_ASKED, request, user.get_username(), user)
     request.session[PENDING] = {
         "user": user.pk,
         "backend": user.backend,

@@ -48,6 +48,7 @@ def test_the_password_alone_opens_nothing(rosa, secret):
     assert not is_in(client)
     assert client.get("/api/v1/hosts/").status_code in (401, 403)
     assert not Entry.objects.filter(action=audit.SIGN_IN).exists()
+    assert Entry.objects.get(username="rosa").action == audit.CODE_ASKED
     key = client.session.session_key
     answer = client.post(CODE, {"code": code_of(secret)})
     assert answer["Location"] == "/hosts/"

@@ -256,7 +256,7 @@ class Deliveries(ReadView):
         A line, or the JSON, may have 2 MiB, all lines together 32 MiB. An output that holds several whole runs becomes
         as many results.
         """
-        is_bulk = (request.content_type or "").startswith(parsers.Ndjson.media_type)
+        is_bulk = request._request.content_type == parsers.Ndjson.media_type
         lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
         try:
             stored = import_store.store(_read(lines), request.user, str(request.auth or ""))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.db.models import Case, F, When
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -24,6 +25,7 @@ from benchhub.bench.run_page import downloads
 from benchhub.bench.run_page.bundle import NoBundleError
 from benchhub.bench.run_page.page import runs
 
+MOST_TEXT_BYTES = 2**20  # of a file in a list: a run may have left 64 MiB
 Facts = serializers.JSONField(read_only=True)
 
 
@@ -94,15 +96,19 @@ class SeriesOfRun(serializers.Serializer):
 
 
 class Evidence(serializers.ModelSerializer):
-    """`url` leads to its bytes; `text` is what they are as UTF-8."""
+    """`url` leads to its bytes; `text` is what they are as UTF-8, and null where there are more than 1 MiB of them."""
 
     url = serializers.SerializerMethodField()
     attempt = serializers.IntegerField(source="attempt.number", read_only=True)
-    text = serializers.CharField(read_only=True)
+    text = serializers.SerializerMethodField()
 
     class Meta:
         model = models.Evidence
         fields = ("id", "url", "attempt", "name", "size_bytes", "sha256", "remark", "text")
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_text(self, file: Any) -> str | None:
+        return None if file.short_content is None else bytes(file.short_content).decode("utf-8", errors="replace")
 
     def get_url(self, file: models.Evidence) -> str:
         address = reverse("api:run-evidence-file", args=[file.attempt.run_id, file.pk])
@@ -225,7 +231,9 @@ class Runs(ReadView):
     def evidence(self, request: Request, pk: str) -> Response:
         """List what its attempts left, file by file."""
         files = models.Evidence.objects.filter(attempt__run=self.get_object()).select_related("attempt")
-        rows, context = files.order_by("attempt__number", "name"), self.get_serializer_context()
+        short = Case(When(size_bytes__lte=MOST_TEXT_BYTES, then=F("content")))
+        rows = files.order_by("attempt__number", "name").defer("content").annotate(short_content=short)
+        context = self.get_serializer_context()
         return Response(Evidence(rows, many=True, context=context).data)
 
     @extend_schema(parameters=[FILE_NUMBER], responses={(200, "text/plain"): OpenApiTypes.BINARY})

@@ -11,7 +11,7 @@ from typing import Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
-MOST_DEEP, MOST_VALUES = 50, 20_000
+MOST_DEEP, MOST_VALUES = 50, 40_000  # a price sheet of 1,000 lines has 20 fields in each
 # Possessive, and an unfinished one ends with the text: each character is looked at once.
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 

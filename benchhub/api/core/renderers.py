@@ -10,6 +10,7 @@ from rest_framework import renderers
 
 from .authentication import scope_of
 
+MOST_SHOWN = 200_000  # characters: links are looked for in them, which holds up other readers
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -37,7 +38,8 @@ class Page(renderers.BaseRenderer):
             "title": view.get_view_name(),
             "about": view.get_view_description(),
             "status": response.status_code,
-            "text": text,
+            "text": text[:MOST_SHOWN],
+            "hidden_count": max(0, len(text) - MOST_SHOWN),
             "methods": [method for method in view.allowed_methods if method in WRITES],
             "scope": scope_of(view, "POST") if hasattr(view, "write_scope") else "",
         }

@@ -37,6 +37,12 @@ def test_json_and_a_line_may_have_two_mib(admin_client):
     assert send_lines(admin_client, *[b'{"a": "' + b"x" * 2**20 + b'"}\n'] * 4).status_code == 422
 
 
+def test_lines_are_lines_however_their_type_is_written(admin_client):
+    line = b'{"a": "' + b"x" * 2**20 + b'"}\n'
+    answer = admin_client.post("/api/v1/deliveries/", line * 4, content_type="Application/X-NDJSON; charset=utf-8")
+    assert (answer.status_code, answer.json()["errors"][-1]["line"]) == (422, 4)
+
+
 def test_lines_are_sent_to_deliveries_only(admin_client):
     answer = admin_client.post("/api/v1/hardware/", b" " * 2**21 + b"{}", content_type="application/x-ndjson")
     assert answer.status_code == 413
@@ -50,7 +56,7 @@ def test_lines_are_sent_to_deliveries_only(admin_client):
         b"{" + b",".join(b'"%x":0' % number for number in range(200_000)) + b"}\n",
         b'{"settings": {' + b",".join(b'"%x":[]' % number for number in range(170_000)) + b"}}\n",
         b'{"system": "' + b"\\u0001" * 340_000 + b'"}\n',
-        b'{"facts": {"a": [' + b"[]," * 19_000 + b"[]]}}\n",
+        b'{"facts": {"a": [' + b"[]," * 39_000 + b"[]]}}\n",
         b'"' + b'\\"' * 1_000_000 + b"\n",
     ],
     ids=["lists", "fields", "settings", "escapes", "few lists", "quotes"],
@@ -73,8 +79,8 @@ def test_a_text_may_hold_what_a_line_may_not(admin_client):
     """Commas and brackets within a string are no values."""
     answer = send_lines(admin_client, b'{"facts": {"log": "' + b"[1],{2}," * 50_000 + b'"}}')
     assert "values" not in answer.content.decode()
-    answer = send_lines(admin_client, b'{"facts": {"log": [' + b"[]," * 20_000 + b"[]]}}")
-    assert "it has more than 20,000 values" in answer.json()["errors"][0]["detail"]
+    answer = send_lines(admin_client, b'{"facts": {"log": [' + b"[]," * 40_000 + b"[]]}}")
+    assert "it has more than 40,000 values" in answer.json()["errors"][0]["detail"]
 
 
 def test_behind_a_hundred_faults_no_line_is_looked_at(admin_client, monkeypatch):

@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from benchhub.accounts import audit
 from benchhub.catalog.models import Host
 from runners import probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
@@ -84,7 +85,10 @@ def _note_visit(host: Host, future: Future[Any]) -> None:
     visited = Host.objects.filter(pk=host.pk, wanted=host.wanted, visit_until=host.visit_until, host_key=host.host_key)
     try:
         with transaction.atomic():
-            visited.update(wanted="", visit_until=None, **_changes(host, future))
+            changes = _changes(host, future)
+            is_noted = visited.update(wanted="", visit_until=None, **changes)
+            if is_noted and changes.get("trust") == Host.Trust.QUARANTINED != host.trust:
+                audit.note_changed_key(host.name, f"offered: {changes['offered_host_key']}")
     except (DatabaseError, ValueError) as error:  # a text or number that PostgreSQL does not take
         logger.exception("What %s answered cannot be stored", host)
         sentence = f"PostgreSQL cannot store what the host answered ({type(error).__name__}): the log has it."
@@ -130,7 +134,10 @@ def note_reached(hosts: Collection[int]) -> None:
 def quarantine(hosts: Collection[int], error: HostKeyChanged) -> None:
     """Trust hosts no more, unless a person has approved another key than the one that was compared."""
     compared = Host.objects.filter(pk__in=hosts, host_key=error.target.host_key)
+    names = list(compared.exclude(trust=Host.Trust.QUARANTINED).values_list("name", flat=True))
     compared.update(trust=Host.Trust.QUARANTINED, offered_host_key=error.offered)
+    for name in names:
+        audit.note_changed_key(name, f"offered: {error.offered}")
 
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:

@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from pytest_django.asserts import assertContains
 
+from benchhub.accounts.models import Entry
 from benchhub.bench.execute import answers, jobs, looks, loop, steps, tidy, visits
 from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Watch
 from benchhub.bench.models.states import State
@@ -133,6 +134,9 @@ def test_to_a_host_with_another_key_no_byte_of_a_credential_is_sent(
     run = planned.runs.first()
     assert (run.state, run.attempts.count()) == (State.STARTING, 1)
     assert "Compare and approve it" in run.watch.contact_error
+    [entry] = Entry.objects.filter(username="worker")
+    assert entry.action == f"host key of {host.name} changed"
+    assert (entry.detail, entry.outcome) == (f"offered: {host.offered_host_key}", "not done")
 
 
 def test_a_quarantined_host_says_what_to_do_and_its_run_starts_once_a_person_approved(

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 
 from django.conf import settings
 
@@ -33,7 +33,10 @@ FLAGS = (
 )
 # One at a time in each process: a browser takes some hundred megabytes. Who waits holds a thread of the server.
 ONE = Lock()
+# So many hold a thread at once, the one that prints among them: readers of links leave the others to everybody else.
+PLACES = BoundedSemaphore(3)
 PATIENCE_S = 20
+BUSY = "Other pages are being printed. Try again in a minute."
 
 
 class NoPdfError(Exception):
@@ -51,12 +54,17 @@ def is_available() -> bool:
 @contextmanager
 def turn() -> Iterator[None]:
     """Wait for the one browser of this process. Raises NoPdfError where others print for long."""
-    if not ONE.acquire(timeout=PATIENCE_S):
-        raise NoPdfError("Other pages are being printed. Try again in a minute.")
+    if not PLACES.acquire(blocking=False):
+        raise NoPdfError(BUSY)
     try:
-        yield
+        if not ONE.acquire(timeout=PATIENCE_S):
+            raise NoPdfError(BUSY)
+        try:
+            yield
+        finally:
+            ONE.release()
     finally:
-        ONE.release()
+        PLACES.release()
 
 
 def printed(html: str) -> bytes:
