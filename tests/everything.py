@@ -71,6 +71,7 @@ def _runs(experiment: Experiment, system: System) -> dict[str, Run]:
     run = testing.make_run(experiment, system, 1, 1)
     testing.succeeded(run, 300.0, doubts=[{"code": "x", "text": "A doubt."}])
     testing.with_everything(run)
+    testing.observed(run)
     testing.succeeded(testing.make_run(experiment, system, 1, 2), 310.0)
     testing.succeeded(aside := testing.make_run(experiment, system, 1, 3), 30.0)
     Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")

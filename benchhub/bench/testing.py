@@ -9,6 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from runners.telemetry import compact
 
 from .models import (
     Attempt,
@@ -21,6 +22,7 @@ from .models import (
     Protocol,
     Result,
     Run,
+    RunTelemetry,
     Series,
     System,
     Worker,
@@ -206,3 +208,19 @@ def with_everything(run: Run) -> None:
     for name, content in (("command.sh", b"exec pgbench -c 8 <&-\n"), ("out.log", b"tps = 1000\n")):
         digest = hashlib.sha256(content).hexdigest()
         Evidence.objects.create(attempt=attempt, name=name, content=content, size_bytes=len(content), sha256=digest)
+
+
+def observed(run: Run, seconds: int = 30) -> None:
+    """Add telemetry to a run: of the machine, of PostgreSQL, and a checkpoint in the middle."""
+    rising = [100 * i / seconds for i in range(seconds)]
+    middle = [float(seconds / 3 < i < seconds / 2) for i in range(seconds)]
+    metrics = {
+        "cpu_user": ("%", rising), "cpu_system": ("%", rising[::-1]), "cpu_steal": ("%", [0.0] * seconds),
+        "data_written": ("MB/s", rising), "frequency": ("MHz", [2300.0] * (seconds - 1) + [None]),
+        "wait:IO:WalSync": ("sessions", rising), "wait:CPU": ("sessions", rising),
+        "checkpointing": ("0 or 1", middle), "commits": ("1/s", rising),
+    }  # fmt: skip
+    for metric, (unit, values) in metrics.items():
+        RunTelemetry.objects.create(
+            run=run, metric=metric, unit=unit, start_epoch_s=1.0, step_s=1.0, packed=compact.pack(values)
+        )

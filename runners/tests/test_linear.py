@@ -23,7 +23,9 @@ import pytest
 import runners
 from runners import collection, counters, job, probe, readings, tools
 from runners.contract import Outputs
+from runners.telemetry import series
 from runners.tests.backtracking import MOST_STEPS, example, parser, steps
+from runners.tools import seconds
 from runners.tools.pgbench import log as pgbench_log
 from runners.tools.pgbench.testing import RECORDED
 from runners.tools.pgbench.testing import SPEC as PGBENCH_SPEC
@@ -179,6 +181,7 @@ def lines_run(function: Callable[[], object]) -> int:
 
 
 SYSBENCH_SPEC = replace(PGBENCH_SPEC, tool="sysbench", parameters={"script": "oltp_read_write"})
+TELEMETRY = "telemetry 1\n: cpu user nice\n: a 1 2\n@ 1\ncpu 1 2\n"
 REPORT = (RECORDED / "sysbench-1.1-progress.txt").read_text()
 SUMMARY = (RECORDED / "18" / "several_scripts" / "out.log").read_text()
 PROGRESS = (RECORDED / "18" / "progress" / "err.log").read_text().splitlines()[0]
@@ -205,6 +208,10 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "pgbench warm-up": lambda text: parse(PGBENCH_SPEC, stdout=SUMMARY, **{"warmup.err": text}),
     "pgbench load": lambda text: parse(replace(PGBENCH_SPEC, kind="load"), stderr=text),
     "pgbench log": lambda text: lambda: pgbench_log.reduce_log(text.encode().splitlines()),
+    "pgbench seconds": lambda text: lambda: seconds.series(text, 1.0, 10**6),
+    "telemetry": lambda text: lambda: series.read(text.encode(), b"measure 1\nafter 3\n", 2),
+    "telemetry rows": lambda text: lambda: series.read((TELEMETRY + text).encode(), b"measure 1\nafter 3\n", 2),
+    "telemetry steps": lambda text: lambda: series.read(TELEMETRY.encode(), text.encode(), 2),
     "sysbench stdout": lambda text: parse(SYSBENCH_SPEC, stdout=text + REPORT),
     "sysbench stdout alone": lambda text: parse(SYSBENCH_SPEC, stdout=text),
     "tatp messages": lambda text: tatp("tatp.messages", text),
@@ -222,6 +229,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "readings": lambda text: lambda: (readings.whole(text), readings.decimal(text)),
 }
 LINES = {
+    "telemetry": "@ 2\ncpu 3 4\nwait 2 a:b=1\n: cpu user nice\n",
     "newlines": "\n",
     "spaces": "  ",
     "digits": "7",
