@@ -103,7 +103,7 @@ async def test_a_load_ended_at_its_deadline_leaves_no_collector(bench):
 async def test_a_collector_that_fails_fails_no_run(bench):
     awk = "echo 'echo no awk >&2; exit 1' > telemetry.sh"
     spec = fake_spec(telemetry="here", duration_s=1)
-    await bench.start("sleep 1; echo result", spec=spec, password="a word")
+    await bench.start("sleep 1; echo result", spec=spec)
     assert await bench.ended()
     assert (await bench.collect()).outputs.returncode == 0
     second = bench.of(2)
