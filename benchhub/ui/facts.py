@@ -54,7 +54,7 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def as_fact(name: str, value: Any) -> Fact:
     """Return a named value as a fact: in words, with the unit that its name ends with."""
-    if isinstance(value, int | float) and (special := _special(name, value)):
+    if isinstance(value, int | float) and (special := _special_or_none(name, value)):
         return special
     stem, _, suffix = name.rpartition("_")
     if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
@@ -64,6 +64,14 @@ def as_fact(name: str, value: Any) -> Fact:
     elif isinstance(value, list | tuple):
         value = ", ".join(map(str, value))
     return Fact(in_words(name), value)
+
+
+def _special_or_none(name: str, value: float) -> Fact | None:
+    """Return None for numbers that cannot be what their name says: imported facts may be any."""
+    try:
+        return _special(name, value)
+    except (OverflowError, ValueError):
+        return None
 
 
 def _special(name: str, value: float) -> Fact | None:

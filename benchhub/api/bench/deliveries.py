@@ -24,6 +24,7 @@ from benchhub.bench.plan import plan
 from benchhub.bench.results import import_check, import_store
 from runners import tools
 from runners.contract import Outputs
+from runners.readings import storable_facts
 
 MOST_LINES = 20_000
 MOST_LINE_FAULTS = 20
@@ -201,6 +202,10 @@ class ResultRequest(Strict):
         help_text="Of the server, as found.",
     )
     facts = drf.DictField(required=False, help_text="Of the host, as found.")
+
+    def validate_facts(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Take facts as those of a host are taken: what no host can mean is left out."""
+        return storable_facts(facts)
 
     def validate_thread_rule(self, rule: str) -> str:
         try:

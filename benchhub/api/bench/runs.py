@@ -183,7 +183,9 @@ class Runs(ReadView):
     @action(detail=True, methods=["post"], url_path="put-back")
     def put_back(self, request: Request, pk: str) -> Response:
         """Let it count again; its history says that it was set aside."""
-        if not aside.put_back(self._counting(), request.user):
+        row: models.Run = self.get_object()
+        permits.require_putting_back(request.user, row)
+        if not aside.put_back(row, request.user):
             raise problems.Problem(409, "The run was not set aside.")
         return Response(self.get_serializer(self.get_object()).data)
 

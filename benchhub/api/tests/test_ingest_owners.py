@@ -1,6 +1,9 @@
 """Whose results are whose: nobody changes a curve of somebody else's by what they import."""
 
+import csv
 import json
+import tarfile
+from io import BytesIO, StringIO
 
 import pytest
 from django.urls import reverse
@@ -90,3 +93,47 @@ def test_who_is_a_viewer_by_now_sets_no_import_of_their_own_aside(owner, client)
     assert [answer.status_code for answer in answers] == [403] * 5
     run.refresh_from_db()
     assert run.set_aside_at is None
+
+
+def test_what_an_administrator_set_aside_is_not_put_back_by_who_imported_it(owner, client):
+    deliver(owner)
+    run = Run.objects.get()
+    ada = program(make_user("ada", Role.ADMINISTRATOR), "run", "admin")
+    assert ada.send("post", f"runs/{run.pk}/set-aside/", {"reason": "Invented."}).status_code == 200
+    assert program(owner, "run").send("post", f"runs/{run.pk}/put-back/").status_code == 403
+    client.force_login(owner)
+    assert client.post(reverse("run-put-back", args=[run.pk])).status_code == 403
+    run.refresh_from_db()
+    assert run.set_aside_at is not None
+    assert ada.send("post", f"runs/{run.pk}/put-back/").status_code == 200
+
+
+HOSTILE_FACTS = [
+    {"cpu": {"sockets": True, "cores_per_socket": 10**30, "cpus": "x", "core_kinds": [{"cores": {}, "name": []}]}},
+    {"cpu": {"sockets": 10**400, "threads_per_core": 10**400}, "kernel": 10**4000},
+    {"cpu": [1], "dmi": 5, "filesystems": [{"folder": 5, "name": {}}, {"folder": None}], "os": [[]]},
+    {"filesystems": [{"folder": {"a": 1}, "disks": [None], "rests_on": {"x": 1}}], "a_epoch_s": 1e300},
+    {"cpu": {"version_num": 1e308, "log_sampling_rate": 5e-324, "x_time": 1e308}, "memory_bytes": 10**4000},
+]
+
+
+@pytest.mark.parametrize("facts", HOSTILE_FACTS)
+def test_facts_that_no_host_has_make_no_page_fail(owner, client, facts):
+    assert deliver(owner, facts={"ci-1": facts}).status_code == 201
+    client.force_login(owner)
+    run = Run.objects.get()
+    curve = f"{run.experiment_id}-{run.system_id}"
+    addresses = [f"/runs/{run.pk}/", f"/experiments/{run.experiment_id}/", f"/compare/?curve={curve}"]
+    addresses += [f"/api/v1/comparisons/document/?curve={curve}", "/", "/leaderboard/"]
+    assert {address: client.get(address).status_code for address in addresses} == dict.fromkeys(addresses, 200)
+
+
+def test_settings_that_a_spreadsheet_would_take_for_formulas_are_texts_in_the_bundle(owner, client):
+    deliver(owner, settings={"application_name": "=HYPERLINK(1)", "\tcmd": "\r=1"})
+    client.force_login(owner)
+    bundle = client.get(reverse("run-bundle", args=[Run.objects.get().pk]))
+    with tarfile.open(fileobj=BytesIO(bundle.getvalue())) as files:
+        [name] = [name for name in files.getnames() if name.endswith("settings-as-found.csv")]
+        rows = list(csv.reader(StringIO(files.extractfile(name).read().decode(), newline="")))
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert "'=HYPERLINK(1)" in [cell for row in rows for cell in row]

@@ -35,6 +35,14 @@ def require_counting(user: Any, run: Run) -> None:
         require_run(user, run)
 
 
+def require_putting_back(user: Any, run: Run) -> None:
+    """Raise PermissionDenied unless the user may let a run count again: who imported it only if they set it aside."""
+    if run.set_aside_by_id in (None, user.pk):
+        require_counting(user, run)
+    else:
+        require_run(user, run)
+
+
 def require_runner(user: Any) -> None:
     """Raise PermissionDenied unless the user is a runner, for actions that need no host yet."""
     _require(user, [])

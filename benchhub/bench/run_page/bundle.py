@@ -13,6 +13,7 @@ from typing import Any
 
 from benchhub.bench.models import Run
 from benchhub.bench.plan import plan
+from benchhub.ui.csv_cells import harmless
 from runners import tools
 from runners.contract import ConnectionPath, RunSpec
 from runners.tools.base import Tool
@@ -200,7 +201,8 @@ def _settings(settings: Mapping[str, Any]) -> str:
     writer.writerow(("setting", "value", "unit", "source"))
     for name, value in sorted(settings.items()):
         row = value if isinstance(value, Mapping) else {"setting": value}
-        writer.writerow((name, row.get("setting", ""), row.get("unit") or "", row.get("source") or ""))
+        cells = (name, row.get("setting", ""), row.get("unit") or "", row.get("source") or "")
+        writer.writerow([harmless(cell) for cell in cells])
     return text.getvalue()
 
 

@@ -92,7 +92,7 @@ def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
-    permits.require_counting(request.user, run)
+    permits.require_putting_back(request.user, run)
     if not put_back(run, request.user):
         messages.info(request, "Nothing was put back: the run was not set aside.")
     return redirect("run", pk)
