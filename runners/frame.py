@@ -48,7 +48,8 @@ class Command:
 
 
 async def converse(process: asyncssh.SSHClientProcess[bytes], command: Command, mark: bytes) -> tuple[bytes, bytes]:
-    """Return what came on both streams. Raises OverflowError once either is larger than the command allows."""
+    """Return what came on both streams. Raises OverflowError once either is larger than the command allows,
+    and TimeoutError where /bin/sh began too late to be given its input."""
     begun = asyncio.Event()
 
     def listen(line: bytes) -> None:
@@ -64,17 +65,22 @@ async def converse(process: asyncssh.SSHClientProcess[bytes], command: Command, 
     finally:
         feeding.cancel()
     await process.wait_closed()
+    if begun.is_set() and feeding.done() and not feeding.cancelled() and not feeding.result():
+        raise TimeoutError  # it began after all, too late for its input
     return stdout, stderr
 
 
-async def _feed(process: asyncssh.SSHClientProcess[bytes], content: bytes, begun: asyncio.Event) -> None:
-    """Write the input once /bin/sh has begun; to anything else only its end."""
+async def _feed(process: asyncssh.SSHClientProcess[bytes], content: bytes, begun: asyncio.Event) -> bool:
+    """Write the input once /bin/sh has begun, to anything else only its end; tell whether all that was due was sent."""
+    is_fed = not content
     with suppress(BrokenPipeError):  # a command that has ended by now reads nothing
         with suppress(TimeoutError):
             if content:
                 await asyncio.wait_for(begun.wait(), BEGIN_TIMEOUT_S)
+                is_fed = True
                 process.stdin.write(content)
         process.stdin.write_eof()
+    return is_fed
 
 
 async def _bounded(

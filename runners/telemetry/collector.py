@@ -22,6 +22,11 @@ Place = Literal["", "here", "elsewhere"]
 
 # It is no child of the shell that waits for the load, which would count its CPU time as the load's.
 BEGIN = """\
+# A collector that has ended counts as gone although nobody has reaped it: in a container that may be never.
+is_there() {{
+    {{ read -r stat < "/proc/$1/stat"; }} 2> /dev/null || return 1
+    case ${{stat##*) }} in Z*) return 1 ;; esac
+}}
 begin_telemetry() {{
     [ -e telemetry.sh ] && [ -e telemetry.awk ] || return 0
     rm -f telemetry.end
@@ -39,12 +44,12 @@ end_telemetry() {{
     read -r uptime _ < /proc/uptime && echo "$uptime" > telemetry.end
     read -r collector < telemetry.pid
     tries=0
-    while kill -0 "$collector" 2> /dev/null && [ "$tries" -lt 60 ]; do
+    while is_there "$collector" && [ "$tries" -lt 60 ]; do
         if [ "$tries" -lt 3 ] && read -r pause < telemetry.pause; then kill "$pause"; fi 2> /dev/null
         sleep 0.05 2> /dev/null || sleep 1
         tries=$((tries + 1))
     done
-    if kill -0 "$collector"; then
+    if is_there "$collector"; then
         kill -s KILL "$collector"
         read -r session < telemetry.psql && kill -s KILL "$session"
     fi 2> /dev/null

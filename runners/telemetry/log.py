@@ -125,6 +125,8 @@ def _fact(log: Log, words: Sequence[str]) -> None:
             log.server_version = int(version)
         case "place", [_, _] if len(log.places) < 10 and all(map(NAME.fullmatch, words[1:])):
             log.places.setdefault(words[1], []).append(words[2])
+            if words[1] == "data":  # the server has said it after all
+                log.places.pop("all", None)
         case "full", []:
             log.is_full = True
         case "end", []:

@@ -88,6 +88,17 @@ async def test_a_profile_that_starts_another_shell_never_gets_the_input_as_comma
     assert not evidence.exists()
 
 
+async def test_a_shell_that_begins_too_late_for_its_input_is_a_time_out_and_no_empty_answer(
+    connections, make_daemon, monkeypatch
+):
+    monkeypatch.setattr("runners.frame.BEGIN_TIMEOUT_S", 0.5)
+    daemon = make_daemon()
+    _through(daemon, 'sleep 2; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
+    with pytest.raises(Unreachable):
+        await connections.run(daemon.target, "exec /bin/sh -s", input=b"echo started\n", timeout_s=30)
+    assert await connections.run(daemon.target, "echo no input is due", timeout_s=30) == b"no input is due\n"
+
+
 async def test_a_command_that_is_ended_on_the_way_is_not_called_one_that_never_ran(connections, target):
     with pytest.raises(RemoteFailure, match="ended before it was done: out of patience"):
         await connections.run(target, "echo out of patience >&2; kill -9 $$", timeout_s=10)

@@ -33,6 +33,7 @@ STEP_TIMEOUT_S = 900
 SECOND_LOOK_S = 0.5
 ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
+OBSERVER_PATIENCE_S = 10.0
 MOST_COLLECTIONS = 5
 SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
 
@@ -183,6 +184,7 @@ async def _withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
     if looked.verdict.state != "absent":
         return await _start(job_)
     await job.cancel(connections(), job_.target, job_.attempt)
+    await _end_observing(job_)
     return Withdrawn()
 
 
@@ -205,6 +207,8 @@ async def _start(job_: Job) -> Started | Looked | Refused:
             outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure as error:
         return await _given_up(job_, error)
+    if outcome is job.StartOutcome.TOMBSTONED:
+        await _end_observing(job_)
     return Started(outcome, facts, before)
 
 
@@ -218,7 +222,14 @@ async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
         return looked
     with suppress(RemoteFailure):
         await job.cancel(connections(), job_.target, job_.attempt)
+    await _end_observing(job_)
     return Refused(str(error))
+
+
+async def _end_observing(job_: Job) -> None:
+    """End the collector on the server's host, without waiting long for a host that is away: it ends by itself, too."""
+    with suppress(TimeoutError, Unreachable):
+        await asyncio.wait_for(observing.end(connections(), job_), OBSERVER_PATIENCE_S)
 
 
 async def _facts(job_: Job, host: int) -> Mapping[str, Any] | None:
@@ -256,9 +267,11 @@ async def _end_leftovers(job_: Job) -> bool:
 
 async def _cancel(job_: Job) -> Answer:
     await job.cancel(connections(), job_.target, job_.attempt)
-    await observing.end(connections(), job_)
     looked = await _look(job_)
-    return looked if looked.verdict.state == "finished" else Cancelled()
+    if looked.verdict.state == "finished":
+        return looked  # its collection ends the collector
+    await _end_observing(job_)
+    return Cancelled()
 
 
 async def _collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:

@@ -147,7 +147,7 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
     with _opened(file) as (manifest, dump):
         _require_known(manifest)
         _require_empty()
-        with tempfile.TemporaryDirectory(prefix="benchhub-restore-") as folder:
+        with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".benchhub-restore-") as folder:
             copy = Path(folder, DUMP)
             _copy(dump, copy, manifest)
             newest = max(_major(), int(manifest.server_version.split(".")[0]))

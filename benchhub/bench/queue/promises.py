@@ -40,6 +40,8 @@ def _promises() -> Iterator[Promise]:
     if not _may_be_overtaken():
         return
     free_at = dict(_expected_ends())
+    is_lost = Q(run__watch__unreachable_since__isnull=False)
+    lost = set(Hold.objects.filter(is_lost).values_list("resource", flat=True))
     hosts = ("experiment", "system__driver", "system__instance__host")
     runs: QuerySet[Any] = gates.next_contended().select_related(*hosts).annotate(now=Now())
     for run in runs:
@@ -47,6 +49,8 @@ def _promises() -> Iterator[Promise]:
             yield from _data_sets(run)
         elif not run.system.driven_locally:
             names = gates.resources(run)
+            if lost.intersection(names):
+                continue  # nobody knows when that ends: the rest goes to whoever can use it
             starts_at = max(free_at.get(name, run.now) for name in names)
             yield from (Promise(resource=name, run=run, starts_at=starts_at) for name in names)
 

@@ -89,6 +89,8 @@ class Handle:
         """Return the axis that this handle moves on, wide enough for where it is; by the ends if they are a range."""
         first, last = self._range(reach)
         first, last = min(first, self.value), max(last, self.value)
+        if self.unit == "%" and high is not None:
+            high = min(high, HUNDRED)
         if low is not None or high is not None:
             ends = (max(self.least, first if low is None else low), last if high is None else high)
             first, last = ends if ends[0] < ends[1] else (first, last)

@@ -78,10 +78,10 @@ def by_throughput(entries: Sequence[Entry]) -> list[Standing]:
 
 
 def by_price(entries: Sequence[Entry], prices: Table) -> list[Standing]:
-    """Rank each system under each licence by price; nothing is ranked across currencies."""
+    """Rank each system under each licence by price; nothing is ranked across currencies, nor what costs nothing."""
     by_curve = {id(entry): entry for entry in entries}
     offers = [(by_curve[id(row.system_curve)], row, cell, cell.quote) for row, cell in prices.quoted if cell.quote]
-    if not offers or prices.remark:
+    if not offers or prices.remark or not all(quote.total for *_, quote in offers):
         return []
     offers.sort(key=lambda offer: offer[3].quotient)
     lowest, highest = offers[0], max(offer[3].quotient for offer in offers) or FULL

@@ -1,8 +1,9 @@
 """Who needs several things at once is not overtaken for ever, and later runs use what would lie idle till then."""
 
 import pytest
+from django.db.models.functions import Now
 
-from benchhub.bench.models import ExperimentSystem, Promise, Run
+from benchhub.bench.models import ExperimentSystem, Promise, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
@@ -149,3 +150,18 @@ def test_a_short_experiment_uses_a_server_that_another_waits_to_have_with_a_seco
     assert reserved() == {}
     short = planned(second, recipe="other", seconds=60)
     assert {run.experiment_id for run in reserved().values()} == {short.pk}
+
+
+def test_nothing_is_promised_behind_a_host_that_is_not_reached(apart, smaller):
+    """Nobody knows when that ends: the other host would stand idle for as long."""
+    stuck = new_run(new_experiment(), smaller[1], 1, expected_s=10)
+    reserved()
+    new_run(new_experiment(priority=9), apart, 1, expected_s=60)
+    reserved()
+    assert Promise.objects.exists()
+    Watch.objects.filter(run=stuck).update(unreachable_since=Now())
+    waits = new_run(new_experiment(), smaller[0], 1, expected_s=3600)
+    reserved()
+    assert not Promise.objects.exists()
+    reserved()
+    assert Run.objects.get(pk=waits.pk).state == State.RESERVED
