@@ -139,7 +139,7 @@ async def test_the_telemetry_of_a_run_sees_machine_and_server_second_by_second(
     transactions = result.measures["transactions"].value
     assert sum(filter(None, values["commits"])) == pytest.approx(transactions, rel=0.5)
     assert sum(filter(None, values["wal"])) > 100 * transactions / 1e6
-    assert max(filter(None, values["sessions_active"])) <= 3
+    assert max(filter(None, values["sessions_active"]), default=0) <= 3
     assert [name for name in values if name.startswith("wait:")]
     assert ("io_writes" in values) == (major >= 16)
     assert ("wal_records" in values) == (major >= 14)

@@ -16,7 +16,7 @@ FOUND_BY_ITSELF = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
 
 def add_host(tab, target):
     tab.get_by_role("button", name="Menu").click()
-    tab.get_by_role("link", name="Hosts", exact=True).click()
+    tab.locator("#live").get_by_role("link", name="Hosts", exact=True).click()
     tab.get_by_role("link", name="Add a host").first.click()
     tab.locator("[name=name]").fill("first box")
     tab.get_by_label("Address").fill(target.address)
@@ -48,7 +48,7 @@ def add_instance(tab):
     tab.get_by_role("link", name="Add an instance").first.click()
     tab.locator("[name=name]").fill("first server")
     tab.get_by_label("Configuration").select_option(label="defaults")
-    tab.get_by_label("Password").fill("s3cret")
+    tab.locator("[name=password]").fill("s3cret")
     tab.get_by_role("button", name="Add the instance").click()
     tab.get_by_role("link", name="first server", exact=True).wait_for()
 

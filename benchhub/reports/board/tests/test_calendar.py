@@ -74,6 +74,7 @@ def test_a_recurring_plan_is_shown_at_each_of_its_times(host, experiment):
 
 
 def test_what_the_queue_would_start_is_one_block_for_each_experiment(host, systems):
+    testing.make_worker()
     now = timezone.now()
     names = ("First", "Second")
     for name in names:
@@ -87,6 +88,7 @@ def test_what_the_queue_would_start_is_one_block_for_each_experiment(host, syste
 
 
 def test_the_forecast_is_kept_until_a_run_moves(systems, django_assert_num_queries):
+    testing.make_worker()
     now = timezone.now().replace(second=1)
     run = testing.make_run(testing.make_experiment(systems), systems[0], 8, 1)
     assert calendar._forecast(now)

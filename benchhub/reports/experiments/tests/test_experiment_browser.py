@@ -27,9 +27,10 @@ def experiment(system):
 def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experiment):
     sign_in(page)
     assert not is_too_wide(page)
-    assert not page.get_by_role("link", name="Queue", exact=True).is_visible()
+    menu = page.get_by_role("navigation", name="Main")
+    assert not menu.get_by_role("link", name="Queue", exact=True).is_visible()
     page.get_by_role("button", name="Menu").press("Enter")
-    assert page.get_by_role("navigation", name="Main").get_by_role("link", name="Queue", exact=True).is_visible()
+    assert menu.get_by_role("link", name="Queue", exact=True).is_visible()
     page.get_by_role("link", name="Experiments", exact=True).click()
     page.wait_for_url("/experiments/")
     assert not is_too_wide(page)
