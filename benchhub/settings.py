@@ -120,6 +120,8 @@ CHROMIUM_SANDBOX = os.environ.get("CHROMIUM_SANDBOX", "1") == "1"
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 # Who has not opened a page for 12 hours signs in again (benchhub/accounts/middleware.py).
 SESSION_COOKIE_AGE = 12 * 3600
+# So long after the sign-in a session ends, however much it is used.
+SESSION_LONGEST_AGE = 7 * 24 * 3600
 # Browsers take such a name only from the site itself, over https: no neighbour's page can plant a session.
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = (f"{'__Host-' if HTTPS else ''}{name}" for name in ("sessionid", "csrftoken"))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 
@@ -22,6 +23,10 @@ CODE_ASKED = "right password, code asked"
 WRONG_TOKEN, WRONG_LINK_PASSWORD = "wrong token", "wrong password of a link"
 # So much that failed is written down, of one place within the window.
 WINDOW, MOST_OF_PLACE = timedelta(minutes=15), 20
+# So many refused keys of a kind are written down, whatever the places: the log is never emptied.
+REFUSED_WINDOW, MOST_REFUSED = timedelta(hours=1), 100
+LAST_REFUSED = "More of this kind are not written down within an hour."
+NETWORK_BITS = 64  # whoever has one IPv6 address has all of its network
 
 
 def is_act(request: HttpRequest, response: HttpResponse) -> bool:
@@ -58,11 +63,17 @@ def note_request(request: HttpRequest, status: int, action: str = "") -> None:
 
 
 def note_refused_key(request: HttpRequest, action: str, address: str) -> None:
-    """Write a wrong token, or a wrong password of a link, into the audit log: so many of a place within a time."""
-    place = origin(request)
-    if Entry.objects.filter(action=action, origin=place, at__gt=Now() - WINDOW).count() < MOST_OF_PLACE:
-        way = Entry.Way.API if is_api(request) else Entry.Way.WEB
-        Entry.objects.create(way=way, action=action, address=address[:300], status=401, origin=place)
+    """Write a wrong token, or a wrong password of a link, into the audit log: so many of a place, and of all."""
+    entries = Entry.objects.filter(action=action)
+    count = entries.filter(at__gt=Now() - REFUSED_WINDOW).count()
+    is_full = entries.filter(from_place(request), at__gt=Now() - WINDOW).count() >= MOST_OF_PLACE
+    if is_full or count >= MOST_REFUSED:
+        return
+    way = Entry.Way.API if is_api(request) else Entry.Way.WEB
+    remark = LAST_REFUSED if count == MOST_REFUSED - 1 else ""
+    Entry.objects.create(
+        way=way, action=action, address=address[:300], status=401, origin=origin(request), detail=remark
+    )
 
 
 def note_command(action: str) -> None:
@@ -82,9 +93,28 @@ def origin(request: HttpRequest | None) -> str | None:
     forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.HTTPS else ""
     text = forwarded.rpartition(",")[2].strip() or meta.get("REMOTE_ADDR", "")
     try:
-        return str(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def place(request: HttpRequest | None) -> str:
+    """Return the network by which attempts are counted: an IPv4 address, or 64 bits of an IPv6 address."""
+    network = _network(request)
+    return str(network) if network else ""
+
+
+def from_place(request: HttpRequest | None) -> Q:
+    """Return the condition for entries from the same place as a request."""
+    network = _network(request)
+    return Q(origin__range=(str(network[0]), str(network[-1]))) if network else Q(origin=None)
+
+
+def _network(request: HttpRequest | None) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    text = origin(request)
+    bits = NETWORK_BITS if text and ":" in text else 32
+    return ipaddress.ip_network(f"{text}/{bits}", strict=False) if text else None
 
 
 def note_sign(action: str, request: HttpRequest | None, username: str, user: Any = None, status: int = 200) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib.auth import get_user_model
@@ -19,6 +19,9 @@ from .rights import MEANING, Role
 
 DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
 MOST_TOKENS = 50
+OWN_PASSWORD = "Your own is changed on the page of your account, with the old one."
+PROOF = "Asked for where a user is added, gets a password, may sign in again or may do more."
+NEEDS_PROOF = "Type your own password: an open session alone does not do this."
 ONLY_WITH_THE_ROLE = "Only an administrator edits workloads: choose that role, or clear this."
 
 
@@ -69,6 +72,7 @@ class UserForm(CatalogForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="At least 8 characters, and not one of the common ones. The user can change it.",
     )
+    own_password = throttle.password_field(required=False, help_text=f"{PROOF} A token needs none.")
 
     class Meta:
         model = get_user_model()
@@ -77,17 +81,29 @@ class UserForm(CatalogForm):
         help_texts = {"username": "", "is_active": "Accounts are not deleted: what they did stays theirs."}
         error_messages = {"username": {"unique": "There is already a user of this name: choose another one."}}
 
-    field_order = ("username", "role", "is_on_all_hosts", "hosts", "may_write_scripts", "password", "is_active")
+    field_order = (
+        "username",
+        "role",
+        "is_on_all_hosts",
+        "hosts",
+        "may_write_scripts",
+        "password",
+        "is_active",
+        "own_password",
+    )
 
-    def __init__(self, *args: Any, editor: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.editor = editor
+        self.request, self.editor = request, cast(Any, request.user)
+        self.has_session = getattr(request, "auth", None) is None
+        self.fields["own_password"].label, self.fields["own_password"].help_text = "Your own password", PROOF
         offer_rows(self, "hosts", Host.objects.defer("private_key", "facts").order_by("name"))
         if self.instance.pk:
             self._show_stored()
         else:
             self.fields["password"].required = True
             self.fields["password"].label = "Password"
+            self.fields["own_password"].required = self.has_session
 
     def _show_stored(self) -> None:
         self.initial["role"] = rights.role(self.instance).value
@@ -95,7 +111,10 @@ class UserForm(CatalogForm):
         if self.instance.is_superuser:
             self.fields["may_write_scripts"].disabled = True
             self.fields["may_write_scripts"].help_text = "A superuser may do everything."
-        self.fields["password"].help_text = "Empty keeps the one there is."
+        self.fields["password"].help_text = "Empty keeps the one there is. A new one revokes the user's API tokens."
+        if self.instance.pk == self.editor.pk:
+            self.fields["password"].widget.attrs["disabled"] = True
+            self.fields["password"].help_text = OWN_PASSWORD
         if permit := Permit.objects.filter(user=self.instance).first():
             self.initial.update(is_on_all_hosts=permit.is_on_all_hosts, hosts=permit.hosts.all())
 
@@ -114,9 +133,28 @@ class UserForm(CatalogForm):
             self.add_error("may_write_scripts", ONLY_WITH_THE_ROLE)
         if self.instance.pk == self.editor.pk:
             self._refuse_to_oneself(cleaned, is_given=bool(is_given))
+        if self.has_session and not self.errors and self._needs_proof(cleaned):
+            self._check_own_password(cleaned["own_password"])
         return cleaned
 
+    def _needs_proof(self, cleaned: dict[str, Any]) -> bool:
+        """Tell whether a user is made, gets a password or may do more than before: what outlives an open session."""
+        if not self.instance.pk or cleaned["password"] or cleaned["role"] > self.initial["role"]:
+            return True
+        switches = ("may_write_scripts", "is_on_all_hosts", "is_active")
+        if any(cleaned[name] and not self.initial.get(name) for name in switches):
+            return True
+        hosts = {host.pk for host in self.initial.get("hosts", ())}
+        return not hosts.issuperset(host.pk for host in cleaned["hosts"])
+
+    def _check_own_password(self, password: str) -> None:
+        sentence = throttle.check_password(self.request, self.editor, password) if password else NEEDS_PROOF
+        if sentence:
+            self.add_error("own_password", sentence)
+
     def _refuse_to_oneself(self, cleaned: dict[str, Any], *, is_given: bool) -> None:
+        if cleaned.get("password"):
+            self.add_error("password", OWN_PASSWORD)
         if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
             self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
         if cleaned.get("is_active") is False:
@@ -132,6 +170,8 @@ class UserForm(CatalogForm):
         may_write_scripts = values["may_write_scripts"] and not user.is_superuser
         user.is_superuser = user.is_superuser and values["role"] == Role.ADMINISTRATOR
         user.save()
+        if values["password"]:
+            tokens.revoke_all(self.request, user)
         rights.give_role(user, values["role"])
         rights.let_write_scripts(user, may_write_scripts)
         permit, _ = Permit.objects.update_or_create(user=user, defaults={"is_on_all_hosts": values["is_on_all_hosts"]})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
@@ -13,7 +15,7 @@ from . import audit, policy
 
 # A page that refreshes itself says so in this header (frontend/templates/again.html).
 REFRESH = "BenchHub-Refresh"
-USED_AT, USED_EVERY_S = "used_at_s", 300  # not at each page, as each note is a write
+SIGNED_IN_AT, USED_AT, USED_EVERY_S = "signed_in_at_s", "used_at_s", 300  # not at each page, as each note is a write
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
@@ -36,14 +38,21 @@ class Guard:
 
 
 def note_sign_in(request: HttpRequest, **_: Any) -> None:
-    request.session[USED_AT] = int(time.time())
+    request.session[SIGNED_IN_AT] = int(time.time())
+    _prolong(request.session)
 
 
 def note_use(request: HttpRequest) -> None:
-    """Let the session last as long again, unless the page refreshes itself: only an idle session ends."""
-    now_s = int(time.time())
-    if REFRESH not in request.headers and now_s - request.session.get(USED_AT, 0) >= USED_EVERY_S:
-        request.session[USED_AT] = now_s
+    """Let the session last as long again, unless the page refreshes itself; some days after the sign-in it ends."""
+    if REFRESH not in request.headers and time.time() - request.session.get(USED_AT, 0) >= USED_EVERY_S:
+        _prolong(request.session)
+
+
+def _prolong(session: Any) -> None:
+    """Set the moment at which the session ends unless it is used. The store itself opens none that has ended."""
+    session[USED_AT] = now_s = int(time.time())
+    last_s = session.setdefault(SIGNED_IN_AT, now_s) + settings.SESSION_LONGEST_AGE
+    session.set_expiry(datetime.fromtimestamp(min(now_s + settings.SESSION_COOKIE_AGE, last_s), UTC))
 
 
 def audited(get_response: Handler) -> Handler:

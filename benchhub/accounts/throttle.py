@@ -35,10 +35,10 @@ def is_throttled(request: HttpRequest | None, username: str) -> bool:
     if key := device(request, name):
         last = _newest(successes.filter(device=key))
         return name_failures.filter(pk__gt=last, device=key).count() >= MOST_OF_BOTH
-    place = audit.origin(request)
+    is_here = audit.from_place(request)
     return (
-        name_failures.filter(pk__gt=_newest(successes), origin=place).count() >= MOST_OF_BOTH
-        or failures.filter(origin=place).count() >= audit.MOST_OF_PLACE
+        name_failures.filter(is_here, pk__gt=_newest(successes)).count() >= MOST_OF_BOTH
+        or failures.filter(is_here).count() >= audit.MOST_OF_PLACE
         or name_failures.count() >= MOST_OF_NAME
     )
 
@@ -65,8 +65,10 @@ def check_password(request: HttpRequest, user: Any, password: str) -> str:
     return checked(request, user, lambda: bool(user.check_password(password)), WRONG_PASSWORD)
 
 
-def password_field() -> forms.CharField:
+def password_field(*, required: bool = True, help_text: str = "") -> forms.CharField:
     return forms.CharField(
+        required=required,
+        help_text=help_text,
         strip=False,
         max_length=4096,
         label="Your password",
@@ -85,7 +87,7 @@ def in_turn(request: HttpRequest | None, username: str) -> Iterator[bool]:
 
     Yields False if another attempt with the same name from the same place is under way.
     """
-    place = audit.origin(request)
+    place = audit.place(request)
     with transaction.atomic():
         is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {clean_name(username).lower()} {place}")
         if is_alone:

@@ -9,6 +9,9 @@ from typing import Any
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.http import HttpRequest
+
+from benchhub.ui.acts import explain
 
 from .models import Token
 from .rights import Role, role
@@ -57,3 +60,11 @@ def may(user: Any, token: Token | None, scope: str) -> bool:
 
 def revoke(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
+
+
+def revoke_all(request: HttpRequest, owner: Any) -> None:
+    """Revoke the tokens of an owner whose password was set, as who knew the old one may have made some; audit it."""
+    valid_tokens = Token.objects.filter(owner=owner, revoked_at=None, expires_at__gt=Now())
+    if names := ", ".join(valid_tokens.order_by("pk").values_list("name", flat=True)):
+        valid_tokens.update(revoked_at=Now())
+        explain(request, f"API tokens revoked: {names}")

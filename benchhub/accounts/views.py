@@ -46,6 +46,8 @@ ENTRY_FILTERS = (
     Filter("outcome", "Outcome", {"done": ("done", Q(status__lt=400)), "not": ("refused or not", Q(status__gte=400))}),
 )
 
+PASSWORD_INTRO = "Other browsers have to sign in again then, and your API tokens are revoked: make new ones afterwards."
+
 
 @dataclass(frozen=True, kw_only=True)
 class AccountPage:
@@ -102,10 +104,13 @@ class PasswordChange(auth.PasswordChangeView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**kwargs)
         crumb = Crumb.to("account", "Your account")
-        page = FormPage(form=context["form"], title="Change your password", action="Change it", crumb=crumb)
+        page = FormPage(
+            form=context["form"], title="Change your password", action="Change it", intro=PASSWORD_INTRO, crumb=crumb
+        )
         return {**context, "page": page}
 
     def form_valid(self, form: Any) -> HttpResponse:
+        tokens.revoke_all(self.request, self.request.user)
         messages.success(self.request, "Your password is changed. Other browsers have to sign in again.")
         return super().form_valid(form)
 
@@ -177,13 +182,13 @@ def users(request: HttpRequest) -> HttpResponse:
 
 def user_add(request: HttpRequest) -> HttpResponse:
     initial = {"role": Role.VIEWER.value}
-    form = UserForm(request.POST or None, initial=initial, editor=request.user)
+    form = UserForm(request.POST or None, initial=initial, request=request)
     return _user_form(request, form, title="Add a user", action="Add the user")
 
 
 def user_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = get_object_or_404(get_user_model(), pk=pk)
-    form = UserForm(request.POST or None, instance=user, editor=request.user)
+    form = UserForm(request.POST or None, instance=user, request=request)
     tokens = Token.objects.filter(owner=user).order_by("-pk")
     title = f"Edit {user.get_username()}"
     return _user_form(request, form, title=title, tokens=tokens, has_second_factor=codes.is_needed(user))

@@ -25,6 +25,7 @@ from .core.views import AddView, ReadView, RowSerializer, View
 
 ROLES = {str(role.label): role for role in Role}
 PAGES_ONLY = "By a token nobody becomes an administrator, and no administrator's account is changed: use the pages."
+NO_KEY = "With a session no Idempotency-Key is taken here: leave it out, or use a token."
 TAKES = serializer_of(UserForm, "UserRequest", role=drf.ChoiceField(choices=list(ROLES), required=False))
 
 
@@ -107,14 +108,20 @@ class Users(AddView):
     filterset_fields: ClassVar[Any] = {"username": ["exact", "icontains"], "is_active": ["exact"]}
     ordering_fields: ClassVar[Any] = ("id", "username")
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse a key of a session: what fails with one is forgotten, and guesses of the own password must not be."""
+        super().initial(request, *args, **kwargs)
+        if request.auth is None and "Idempotency-Key" in request.headers:
+            raise problems.Problem(400, NO_KEY)
+
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
         role = str(values.get("role", ""))
         number = ROLES[role].value if role in ROLES else role
         self._require_pages(instance, str(number))
-        return UserForm({**values, "role": str(number)}, instance=instance, editor=self.request.user)
+        return UserForm({**values, "role": str(number)}, instance=instance, request=self.request._request)
 
     def blank_form(self, instance: Any = None) -> Any:
-        return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, editor=self.request.user)
+        return UserForm(instance=instance, initial={"role": Role.VIEWER.value}, request=self.request._request)
 
     def partial_update(self, request: Request, pk: str) -> Response:  # named by the address
         """Change the fields that are sent. An account is shut by `is_active`, and never deleted."""

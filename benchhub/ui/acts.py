@@ -28,6 +28,8 @@ def explain_form(request: Any, form: forms.BaseForm) -> None:
 def _changes(form: forms.BaseForm) -> Iterator[str]:
     for name in form.changed_data:
         field, label = form.fields[name], name.replace("_", " ")
+        if field.widget.attrs.get("autocomplete") == "current-password":
+            continue  # it says who is there, and changes nothing
         if isinstance(field.widget, forms.PasswordInput):
             yield f"{label} set"
             continue

@@ -18,12 +18,13 @@ from django.views.decorators.cache import never_cache
 from benchhub.accounts import devices
 from benchhub.accounts.models import SecondFactor
 from benchhub.ui.acts import explain
-from benchhub.ui.pages import Crumb, FormPage, Question
+from benchhub.ui.pages import Crumb, FormPage
 
 from . import codes, steps
 from .forms import CodeForm, PasswordForm, RemoveForm, SetUpForm
 
 ONLY_A_SUPERUSER = "Only a superuser takes the second factor of a superuser away: ask one of them."
+OWN_FACTOR = "Your own second factor is turned off on the page of your account, with your password and a code."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ def recovery(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     if not codes.is_needed(user):
         return redirect("account")
-    form = PasswordForm(request.POST or None, request=request, user=user)
+    form = RemoveForm(request.POST or None, request=request, user=user)
     if request.method == "POST" and form.is_valid():
         texts = codes.renew_recovery(user)
         explain(request, "recovery codes replaced")
@@ -103,22 +104,26 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 
 def remove_of_user(request: HttpRequest, pk: int) -> HttpResponse:
-    """Let an administrator help somebody who has lost authenticator and recovery codes. GET asks, POST does."""
+    """Let an administrator, who types their own password, help somebody who has lost authenticator and codes."""
     user = get_object_or_404(get_user_model(), pk=pk)
+    if user.pk == request.user.pk:
+        raise PermissionDenied(OWN_FACTOR)
     if user.is_superuser and not getattr(request.user, "is_superuser", False):
         raise PermissionDenied(ONLY_A_SUPERUSER)
-    if request.method == "POST":
+    form = PasswordForm(request.POST or None, request=request, user=request.user)
+    if request.method == "POST" and form.is_valid():
         SecondFactor.objects.filter(user=user).delete()
         explain(request, f"second factor of {user.get_username()}")
         messages.success(request, f"The second factor of {user.get_username()} is gone.")
         return redirect("user-edit", pk)
-    question = Question(
+    page = FormPage(
+        form=form,
         title=f"Take the second factor of {user.get_username()} away?",
-        consequence="The password alone signs them in then. Be sure that it is they who ask.",
+        intro="The password alone signs them in then. Be sure that it is they who ask.",
         action="Take it away",
         crumb=Crumb.to("user-edit", user.get_username(), pk),
     )
-    return question.ask(request)
+    return page.show(request)
 
 
 def _end_other_sessions(request: HttpRequest, user: Any, password: str) -> None:

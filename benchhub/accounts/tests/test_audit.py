@@ -38,10 +38,12 @@ def everything():
 def test_a_new_role_a_permit_and_a_password_are_named(admin, system):
     rosa, host = make_user("rosa", Role.VIEWER), Host.objects.get()
     sent = {"username": "rosa", "role": Role.RUNNER.value, "hosts": [host.pk], "password": PASSWORD, "is_active": "on"}
+    sent["own_password"] = PASSWORD
     admin.post(reverse("user-edit", args=[rosa.pk]), sent)
     [detail] = details("user edit")
     assert "role: viewer" in detail and "-> runner" in detail
     assert f"hosts: {host.name}" in detail and "password set" in detail
+    assert "own password" not in detail
     assert PASSWORD not in everything()
 
 
@@ -77,6 +79,35 @@ def test_wrong_tokens_are_written_down_and_cannot_fill_the_log(db):
     assert lines.count() == audit.MOST_OF_PLACE
     assert set(lines.values_list("status", "address", "way")) == {(401, "GET /api/v1/hosts/", "api")}
     assert "bh_guess" not in everything()
+
+
+def test_wrong_tokens_from_ever_new_places_cannot_fill_the_log_either(db):
+    Entry.objects.bulk_create(
+        Entry(way="api", action=audit.WRONG_TOKEN, address="GET /", status=401, origin=f"2001:db8:{number}::1")
+        for number in range(audit.MOST_REFUSED - 1)
+    )
+    for number in range(3):
+        Client(REMOTE_ADDR=f"192.0.2.{number}").get("/api/v1/hosts/", headers={"Authorization": "Bearer bh_x"})
+    lines = Entry.objects.filter(action=audit.WRONG_TOKEN).order_by("pk")
+    assert lines.count() == audit.MOST_REFUSED
+    assert [line.detail for line in lines if line.detail] == [lines.last().detail] == [audit.LAST_REFUSED]
+
+
+def test_a_flood_of_wrong_tokens_hides_no_wrong_password_of_a_link(db, rf):
+    Entry.objects.bulk_create(
+        Entry(way="api", action=audit.WRONG_TOKEN, address="GET /", status=401, origin="192.0.2.1")
+        for _ in range(audit.MOST_REFUSED)
+    )
+    audit.note_refused_key(rf.post("/shared/"), audit.WRONG_LINK_PASSWORD, "link 1 of snapshot 1")
+    assert Entry.objects.filter(action=audit.WRONG_LINK_PASSWORD).count() == 1
+
+
+def test_wrong_tokens_of_one_ipv6_network_are_of_one_place_and_each_keeps_its_address(db):
+    for number in range(audit.MOST_OF_PLACE + 5):
+        place = f"2001:db8::{number:x}:1"
+        Client(REMOTE_ADDR=place).get("/api/v1/hosts/", headers={"Authorization": "Bearer bh_x"})
+    lines = Entry.objects.filter(action=audit.WRONG_TOKEN)
+    assert lines.count() == len(set(lines.values_list("origin", flat=True))) == audit.MOST_OF_PLACE
 
 
 def test_a_right_that_was_given_by_a_command_is_in_the_log():

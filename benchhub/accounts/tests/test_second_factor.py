@@ -192,13 +192,39 @@ def test_turning_it_off_takes_password_and_code(signed_in, rosa, secret):
     assert Entry.objects.filter(action="second factor remove", detail__contains="taken away").exists()
 
 
+def test_new_recovery_codes_take_password_and_code_so_that_the_password_alone_removes_nothing(signed_in, rosa, secret):
+    before = SecondFactor.objects.get().recovery_digests
+    for wrong in ({"password": PASSWORD}, {"password": PASSWORD, "code": "000000x"}, {"code": code_of(secret)}):
+        assert signed_in.post(reverse("second-factor-recovery"), wrong).status_code == 200
+    assert SecondFactor.objects.get().recovery_digests == before
+    right = {"password": PASSWORD, "code": code_of(secret)}
+    assert signed_in.post(reverse("second-factor-recovery"), right).status_code == 201
+    assert SecondFactor.objects.get().recovery_digests != before
+
+
+def test_an_administrator_s_open_session_removes_not_its_own_factor(client):
+    ada = with_password(make_user("ada", Role.ADMINISTRATOR))
+    codes.keep(ada, codes.new_secret(), 0)
+    client.force_login(ada)
+    address = reverse("user-second-factor-remove", args=[ada.pk])
+    for answer in (client.get(address), client.post(address), client.post(address, {"password": PASSWORD})):
+        assert answer.status_code == 403
+        assert "on the page of your account" in answer.content.decode()
+    assert SecondFactor.objects.exists()
+    page = client.get(reverse("user-edit", args=[ada.pk])).content.decode()
+    assert reverse("second-factor-remove") in page and address not in page
+
+
 def test_an_administrator_takes_one_away_and_the_log_says_so(rosa, secret, client):
     for role in (Role.VIEWER, Role.RUNNER):
         client.force_login(make_user(f"user {role}", role))
         assert client.post(reverse("user-second-factor-remove", args=[rosa.pk])).status_code == 403
     assert SecondFactor.objects.exists()
-    client.force_login(make_user("ada", Role.ADMINISTRATOR))
-    client.post(reverse("user-second-factor-remove", args=[rosa.pk]))
+    client.force_login(with_password(make_user("ada", Role.ADMINISTRATOR)))
+    for wrong in ({}, {"password": "x"}):
+        assert client.post(reverse("user-second-factor-remove", args=[rosa.pk]), wrong).status_code == 200
+    assert SecondFactor.objects.exists()
+    client.post(reverse("user-second-factor-remove", args=[rosa.pk]), {"password": PASSWORD})
     assert not SecondFactor.objects.exists()
     entry = Entry.objects.get(action="user second factor remove", status=302)
     assert (entry.username, entry.detail) == ("ada", "second factor of rosa")

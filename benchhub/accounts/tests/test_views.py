@@ -16,11 +16,12 @@ from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 MONTH = timedelta(days=30)
+PROOF = {"own_password": PASSWORD}
 
 
 @pytest.fixture
 def admin(client):
-    client.force_login(make_user("ada", Role.ADMINISTRATOR))
+    client.force_login(with_password(make_user("ada", Role.ADMINISTRATOR)))
     return client
 
 
@@ -84,7 +85,7 @@ def test_the_navigation_shows_users_to_administrators_only(client):
 
 
 def test_a_user_is_added_with_role_and_permit_and_can_sign_in(admin, client, host):
-    form = {"username": "rosa", "role": "2", "hosts": [host.pk], "password": PASSWORD, "is_active": "on"}
+    form = {"username": "rosa", "role": "2", "hosts": [host.pk], "password": PASSWORD, "is_active": "on", **PROOF}
     assert admin.post(reverse("user-add"), form).status_code == 302
     rosa = get_user_model().objects.get(username="rosa")
     assert rights.role(rosa) == Role.RUNNER
@@ -94,7 +95,7 @@ def test_a_user_is_added_with_role_and_permit_and_can_sign_in(admin, client, hos
 
 def test_an_administrator_lets_another_write_scripts_and_the_audit_log_says_so(admin):
     rosa = make_user("rosa", Role.ADMINISTRATOR)
-    address, form = reverse("user-edit", args=[rosa.pk]), {"username": "rosa", "role": "3", "is_active": "on"}
+    address, form = reverse("user-edit", args=[rosa.pk]), {"username": "rosa", "role": "3", "is_active": "on", **PROOF}
     assert "writes scripts" not in page_text(admin.get(reverse("users")))
     assert admin.post(address, {**form, "may_write_scripts": "on"}).status_code == 302
     assert get_user_model().objects.get(pk=rosa.pk).has_perm("catalog.write_scripts")
@@ -141,7 +142,7 @@ def test_a_superuser_has_every_right_and_loses_them_with_the_role(client):
 
 
 def test_a_weak_password_is_refused_beside_its_field(admin):
-    form = {"username": "rosa", "role": "1", "password": "12345", "is_active": "on"}
+    form = {"username": "rosa", "role": "1", "password": "12345", "is_active": "on", **PROOF}
     answer = admin.post(reverse("user-add"), form)
     assert (answer.status_code, "too short" in page_text(answer)) == (200, True)
     assert not get_user_model().objects.filter(username="rosa").exists()

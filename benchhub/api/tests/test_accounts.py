@@ -7,7 +7,7 @@ from django.test import Client
 from benchhub.accounts import rights
 from benchhub.accounts.models import Entry, Token
 from benchhub.accounts.rights import Role
-from benchhub.accounts.testing import make_user
+from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.api.conftest import program
 
 pytestmark = pytest.mark.django_db
@@ -56,8 +56,8 @@ def test_a_token_makes_no_administrator_and_changes_none(admin):
 
 def test_an_administrator_who_has_signed_in_may_make_another():
     browser = Client()
-    browser.force_login(make_user("ada", Role.ADMINISTRATOR))
-    sent = {**SENT, "role": "administrator", "may_write_scripts": True}
+    browser.force_login(with_password(make_user("ada", Role.ADMINISTRATOR)))
+    sent = {**SENT, "role": "administrator", "may_write_scripts": True, "own_password": PASSWORD}
     assert browser.post("/api/v1/users/", sent, content_type="application/json").status_code == 201
     assert rights.role(user("rosa")) == Role.ADMINISTRATOR
     users = browser.get("/api/v1/users/").json()["results"]
