@@ -142,9 +142,9 @@ def _verdict(cell: PriceCell) -> str:
     return (cell.verdict.leader.words or LOWEST) if cell.verdict else ""
 
 
-def systems(comparison: Comparison) -> str:
-    """Return the hardware, and what else differs between the systems, field by field."""
-    sides: list[Side] = [*comparison.hardware, *comparison.differences]
+def systems(comparison: Comparison, differences: Iterable[Side]) -> str:
+    """Return the hardware, and those differences between the systems that the reader may see, field by field."""
+    sides = [*comparison.hardware, *differences]
     labels = (entry.label for entry in comparison.entries)
     return _text(("field", *labels), [[side.name, *side.values] for side in sides])
 
