@@ -111,8 +111,9 @@ def _folders(comparison: Comparison, hosts: Sequence[Host], instances: Sequence[
 def _mounted(facts: Any) -> Iterator[str]:
     """Yield the folders under which a probe found file systems."""
     for host in facts.values() if isinstance(facts, Mapping) else ():
-        filesystems = host.get("filesystems") if isinstance(host, Mapping) else None
-        yield from (str(name) for name in filesystems) if isinstance(filesystems, Mapping) else ()
+        mounts = host.get("filesystems") if isinstance(host, Mapping) else None
+        for mount in mounts if isinstance(mounts, list) else ():
+            yield str(mount.get("folder", "")) if isinstance(mount, Mapping) else ""
 
 
 def _ports(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[int]:

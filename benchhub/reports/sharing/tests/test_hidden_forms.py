@@ -21,6 +21,7 @@ from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.systems import KEPT_BACK
 from benchhub.reports.sharing.output import pdf
+from runners.facts import storage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
 
@@ -43,6 +44,12 @@ ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPA
 SECRET_SETTINGS = ("recovery_end_command", "primary_conninfo", "archive_command", "listen_addresses", "acme.token")
 SECRETS = dict.fromkeys((*SECRET_SETTINGS, "work_mem"), SECRET)
 OS_SETTINGS = {"vm.swappiness": "13", "kernel.domainname": "canaryos", "vm.canary": "1", "kernel.sem": "/canary"}
+MOUNTS = f"""/dev/sda1 / ext4 rw 0 0
+/dev/mapper/kilnvg-pg {FOLDER} xfs rw 0 0
+filer7.canary.example:/vol/kiln /mnt/kiln_nfs nfs4 rw,addr=10.20.30.41 0 0
+//CANARYFILER/share /mnt/smb cifs rw,username=canary 0 0
+canarypool/pg /srv/tank-of-canary zfs rw 0 0
+"""
 SETTINGS = {"fsync": "off", **SECRETS}
 NAMES_BEFORE = {"instance": "kiln-before", "server": "zyzzyva-before.rack9.example.org"}
 DESCRIPTION = {
@@ -101,10 +108,7 @@ def shared(comparison, publisher, systems):
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
-        facts = {
-            "kernel": f"6.1 on {FOLDER}",
-            "filesystems": {FOLDER: {"device": "10.20.30.41:/export", "type": "nfs4"}},
-        }
+        facts = {"kernel": f"6.1 on {FOLDER}", "filesystems": storage.filesystems(MOUNTS, "", "", {})}
         row.host = {"zyzzyva.rack9.example.org": facts}
         row.settings |= {
             name: {"setting": SECRET, "unit": None, "source": "configuration file"}
@@ -113,7 +117,9 @@ def shared(comparison, publisher, systems):
         row.save()
     Comparison.objects.update(
         title=f"16 or 18 on zyzzyva, {forms[700]}",
-        remarks="\n\n".join([*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", f"port {PORT}", f"PGPORT={PORT}"]),
+        remarks="\n\n".join(
+            [*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", "in /srv/tank-of-canary/x", f"port {PORT}", f"PGPORT={PORT}"]
+        ),
     )
     snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
     _, token = publish.link(snapshot, CLASSES, "", publisher, name="a reader")
@@ -167,6 +173,22 @@ def contents(address):
 def test_no_byte_of_any_form_of_the_page_tells_what_the_link_hides(shared):
     left = {name: needles for name, content in contents(shared) if (needles := left_in(content))}
     assert left == {}
+
+
+def test_file_systems_are_told_without_their_devices_options_and_own_folders(shared):
+    [section] = [part for part in Client().get(f"{shared}data.json").json()["sections"] if part["id"] == "environment"]
+    [table] = [block for block in section["blocks"] if block["kind"] == "table"]
+    texts = [tuple(cell["text"] for cell in row["cells"]) for row in table["rows"]]
+    assert [text[:2] for text in texts if text[0].startswith("filesystems")] == [
+        ("filesystems /: type", "ext4"),
+        ("filesystems other 1: type", "xfs"),
+        ("filesystems other 2: type", "nfs4"),
+        ("filesystems other 2: rests on", "network"),
+        ("filesystems other 3: type", "cifs"),
+        ("filesystems other 3: rests on", "network"),
+        ("filesystems other 4: type", "zfs"),
+        ("filesystems other 4: rests on", "a ZFS pool"),
+    ]
 
 
 def test_what_differs_is_told_without_secrets_and_with_what_they_stand_beside(shared):
