@@ -1,7 +1,8 @@
-"""The settings of a server that a published page shows: an allow-list, as others may carry secrets or name something.
+"""The settings that a published page shows: an allow-list, as others may carry secrets or name something.
 
 These are the switches, numbers and choices of PostgreSQL 9.3 to 18. What commands, connections, files, folders, ports
 and accounts are set to is not among them, nor is any setting of an extension.
+Of the operating system they are the numbers and choices of memory, scheduling, files and network.
 """
 
 from __future__ import annotations
@@ -82,7 +83,33 @@ NAMES = """
     wal_sender_timeout wal_skip_threshold wal_summary_keep_time wal_sync_method wal_writer_delay
     wal_writer_flush_after work_mem xmlbinary xmloption
 """
+OS_NAMES = """
+    fs.aio-max-nr fs.file-max fs.nr_open kernel.io_uring_disabled kernel.msgmax kernel.msgmnb kernel.msgmni
+    kernel.numa_balancing kernel.numa_balancing_scan_delay_ms kernel.numa_balancing_scan_period_max_ms
+    kernel.numa_balancing_scan_period_min_ms kernel.numa_balancing_scan_size_mb kernel.perf_event_paranoid
+    kernel.pid_max kernel.randomize_va_space kernel.sched_autogroup_enabled kernel.sched_latency_ns
+    kernel.sched_migration_cost_ns kernel.sched_min_granularity_ns kernel.sched_nr_migrate kernel.sched_rr_timeslice_ms
+    kernel.sched_rt_period_us kernel.sched_rt_runtime_us kernel.sched_wakeup_granularity_ns kernel.sem kernel.shmall
+    kernel.shmmax kernel.shmmni kernel.threads-max kernel.timer_migration net.core.busy_poll net.core.busy_read
+    net.core.default_qdisc net.core.netdev_budget net.core.netdev_max_backlog net.core.optmem_max
+    net.core.rmem_default net.core.rmem_max net.core.rps_sock_flow_entries net.core.somaxconn net.core.wmem_default
+    net.core.wmem_max net.ipv4.ip_local_port_range net.ipv4.tcp_autocorking net.ipv4.tcp_congestion_control
+    net.ipv4.tcp_fastopen net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes
+    net.ipv4.tcp_keepalive_time net.ipv4.tcp_limit_output_bytes net.ipv4.tcp_low_latency net.ipv4.tcp_max_syn_backlog
+    net.ipv4.tcp_max_tw_buckets net.ipv4.tcp_mem net.ipv4.tcp_moderate_rcvbuf net.ipv4.tcp_mtu_probing
+    net.ipv4.tcp_no_metrics_save net.ipv4.tcp_notsent_lowat net.ipv4.tcp_rmem net.ipv4.tcp_sack
+    net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_syncookies net.ipv4.tcp_timestamps net.ipv4.tcp_tw_reuse
+    net.ipv4.tcp_window_scaling net.ipv4.tcp_wmem transparent_hugepage transparent_hugepages vm.compaction_proactiveness
+    vm.dirty_background_bytes vm.dirty_background_ratio vm.dirty_bytes vm.dirty_expire_centisecs vm.dirty_ratio
+    vm.dirty_writeback_centisecs vm.dirtytime_expire_seconds vm.extfrag_threshold vm.hugetlb_optimize_vmemmap
+    vm.hugetlb_shm_group vm.lowmem_reserve_ratio vm.max_map_count vm.min_free_kbytes vm.min_slab_ratio
+    vm.min_unmapped_ratio vm.nr_hugepages vm.nr_hugepages_mempolicy vm.nr_overcommit_hugepages vm.numa_stat
+    vm.numa_zonelist_order vm.overcommit_kbytes vm.overcommit_memory vm.overcommit_ratio vm.page-cluster
+    vm.page_lock_unfairness vm.percpu_pagelist_high_fraction vm.stat_interval vm.swappiness vm.vfs_cache_pressure
+    vm.watermark_boost_factor vm.watermark_scale_factor vm.zone_reclaim_mode
+"""
 SHOWN = frozenset(NAMES.split())
+OS_SHOWN = frozenset(OS_NAMES.split())
 # A switch, a number with its unit, a choice, or some of these by commas: no path, no address, no account.
 PLAIN = re.compile(r"[A-Za-z0-9_.+% -]{0,40}(?:,[A-Za-z0-9_.+% -]{1,40}){0,15}")
 
@@ -92,6 +119,14 @@ def shown(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if is_shown(name, value)}
 
 
+def shown_of_os(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of an operating system that may be shown, name -> text; others are left out."""
+    return {name: value for name, value in settings.items() if name in OS_SHOWN and _is_plain(value)}
+
+
 def is_shown(name: str, value: Any) -> bool:
-    text = value.get("setting", "") if isinstance(value, Mapping) else value
-    return name in SHOWN and PLAIN.fullmatch(str(text)) is not None
+    return name in SHOWN and _is_plain(value.get("setting", "") if isinstance(value, Mapping) else value)
+
+
+def _is_plain(value: Any) -> bool:
+    return PLAIN.fullmatch(str(value)) is not None

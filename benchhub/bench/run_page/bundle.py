@@ -21,7 +21,7 @@ from runners.tools.shell import CHECK_FAILED
 
 # The programs are called through a link that connection.sh makes, so that no path of another machine is in a command.
 PROGRAMS = "../bin"
-CONFIGURATION, WORKLOAD = "postgresql.conf", "workload.json"
+CONFIGURATION, OS_SETTINGS, WORKLOAD = "postgresql.conf", "os-settings.json", "workload.json"
 PATHS: Mapping[ConnectionPath, str] = {
     "socket": "a Unix socket on the server's own machine: leave PGHOST empty, or name the socket's folder",
     "loopback": "TCP on the server's own machine, without TLS",
@@ -49,8 +49,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
         "data-set.json": _json(tool.data_set(spec.parameters)),
         WORKLOAD: _json({**_plain(spec), "parameters": dict(spec.parameters)}),
     }
-    if run.system.configuration.os_settings:
-        texts["os-settings.json"] = _json(run.system.configuration.os_settings)
+    texts |= os_settings_file(run.system.configuration.os_settings)
     if hasattr(run, "result"):
         texts["measured.json"] = _json(_result_fields(run))
     if settings:
@@ -186,6 +185,11 @@ def configuration(settings: Mapping[str, Any]) -> str:
     """Write the settings that were asked for as lines of postgresql.conf."""
     lines = [f"{name} = '{str(value).replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
     return "\n".join(["# What was asked of the server.", *lines]) + "\n"
+
+
+def os_settings_file(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the file of what was asked of the operating system by its name; none where that is nothing."""
+    return {OS_SETTINGS: _json(settings)} if settings else {}
 
 
 def _result_fields(run: Run) -> dict[str, Any]:

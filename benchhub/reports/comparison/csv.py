@@ -142,9 +142,9 @@ def _verdict(cell: PriceCell) -> str:
     return (cell.verdict.leader.words or LOWEST) if cell.verdict else ""
 
 
-def systems(comparison: Comparison) -> str:
-    """Return the hardware, and what else differs between the systems, field by field."""
-    sides: list[Side] = [*comparison.hardware, *comparison.differences]
+def systems(comparison: Comparison, differences: Iterable[Side] | None = None) -> str:
+    """Return the hardware, and the differences between the systems: all of them, or those that are passed."""
+    sides = [*comparison.hardware, *(comparison.differences if differences is None else differences)]
     labels = (entry.label for entry in comparison.entries)
     return _text(("field", *labels), [[side.name, *side.values] for side in sides])
 

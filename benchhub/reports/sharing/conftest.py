@@ -18,7 +18,7 @@ from . import publish
 SECRETS = {
     "host": ("quokka.example.org", "quokka"),
     "address": ("192.0.2.77",),
-    "vendor": ("Acme Z9", "Per core of Initech", "A quote by Hooli", "Xeon"),
+    "vendor": ("Acme Z9", "Per core of Initech", "A quote by Hooli", "Xeon", "Umbrella"),
 }
 
 
@@ -33,7 +33,7 @@ def publisher(client):
 @pytest.fixture
 def systems():
     host = testing.make_host("quokka.example.org", "192.0.2.77")
-    hardware = Hardware.objects.create(name="Acme Z9", sockets=2, cores_per_socket=10)
+    hardware = Hardware.objects.create(name="Acme Z9", sockets=2, cores_per_socket=10, disks="4 drives of Umbrella")
     licence = LicenceModel.objects.create(name="Per core of Initech", metric="core")
     LicenceModel.objects.create(name="Hardware only", metric="none")
     list_price("5000", hardware=hardware)

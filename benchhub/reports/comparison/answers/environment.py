@@ -16,15 +16,16 @@ from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.ui import facts as ui_facts
 from benchhub.ui.numbers import measured
 
+from . import mounts
 from .systems import Side, protocol_text, side_by_side
 
 Facts = Mapping[str, Found]  # by the key of a curve: the facts around one run at its peak
-# The facts of a host that may be published; all others stay here.
+# The facts of a host that may be published; all others stay here, and of file systems all that `mounts` leaves out.
 ENVIRONMENT = (
     "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
-    "clock_source", "kernel_options", "sysctls", "block_devices", "filesystems", "dmi",
+    "clock_source", "kernel_options", "sysctls", "block_devices", "dmi",
 )  # fmt: skip
-NAMED = (*ENVIRONMENT, "sockets", "cores")
+NAMED = (*ENVIRONMENT, "filesystems", "sockets", "cores")
 # They change from one moment to the next without anything having been changed.
 MOMENTARY = ("mhz", "bogomips", "free")
 NOT_READ = "not read"
@@ -125,6 +126,7 @@ def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
     """Return the facts that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
     facts = _facts(entry, row)
     public = {name: facts[name] for name in ENVIRONMENT if name in facts}
+    public |= mounts.public(_list(facts, "filesystems", dict))
     if isinstance(facts.get("cpu"), Mapping):
         public["cpu"] = _counted_cpu(facts)
     return {
@@ -147,13 +149,16 @@ def _data_directory(entry: Entry, row: Found | None) -> str:
     """Say on what the server's data directory rests: its file system, the layers below it, the disks."""
     setting = (row.settings if row else {}).get("data_directory")
     folder = str(setting.get("setting") or "") if isinstance(setting, Mapping) else ""
-    mounts = _list(_facts(entry, row), "filesystems", dict)
-    outer = [mount for mount in mounts if _is_in(folder, str(mount.get("folder", "-")))]
+    outer = [
+        mount
+        for mount in _list(_facts(entry, row), "filesystems", dict)
+        if _is_in(folder, str(mount.get("folder", "-")))
+    ]
     if not folder.startswith("/") or not outer:
         return ""
     mount = max(outer, key=lambda mount: len(mount["folder"]))
     layers = _list(mount, "layers", str)
-    ground = listing(_list(mount, "disks", str)) or mount.get("rests_on") or "disks that were not read"
+    ground = listing(_list(mount, "disks", str)) or mounts.ground(mount) or "disks that were not read"
     return f"{mount.get('type', 'a file system')}{f' over {listing(layers)}' if layers else ''} on {ground}"
 
 

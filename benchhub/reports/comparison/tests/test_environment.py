@@ -89,6 +89,21 @@ def test_the_data_directory_is_followed_to_its_disks(page):
     assertContains(response, "<td>ext4 on sda</td>")
 
 
+def test_a_file_system_is_told_without_what_names_its_host(page):
+    own = {
+        "folder": "/srv/acme",
+        "type": "zfs",
+        "device": "tank/acme",
+        "options": ["acme"],
+        "rests_on": "ZFS pool acme",
+    }
+    facts = {"filesystems": [*MOUNTS[:1], own]}
+    response = page(facts, facts, settings={"data_directory": {"setting": "/srv/acme/16"}})
+    assertContains(response, "filesystems other 1: type")
+    assertContains(response, "zfs on a ZFS pool")
+    assertNotContains(response, "acme")
+
+
 @pytest.mark.parametrize("setting", [None, {}, {"setting": ""}, {"setting": "pg"}, "/pg"])
 def test_without_its_folder_nothing_is_said_of_the_data_directory(page, setting):
     facts = {"filesystems": MOUNTS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.settings import shown
+from benchhub.analysis.snapshot.settings import shown, shown_of_os
 from benchhub.bench.models import Found, Run
 from benchhub.bench.run_page import bundle
 from benchhub.reports.comparison import queries as comparison_queries
@@ -29,5 +29,8 @@ def of_comparison(comparison: Comparison) -> list[Node]:
 
 def _files(run: Run, facts: Found | None) -> dict[str, str]:
     """Return the files of a run with those settings alone that a published page shows."""
+    configuration = run.system.configuration
     files = bundle.files(run, shown(facts.settings) if facts else None)
-    return {**files, bundle.CONFIGURATION: bundle.configuration(shown(run.system.configuration.settings))}
+    files.pop(bundle.OS_SETTINGS, None)
+    files |= bundle.os_settings_file(shown_of_os(configuration.os_settings))
+    return {**files, bundle.CONFIGURATION: bundle.configuration(shown(configuration.settings))}

@@ -10,6 +10,7 @@ from django.db.models import Q
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.addresses import forms
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.bench.models import System
 from benchhub.catalog.models import Host, Instance
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.prices.table import Table
@@ -46,11 +47,13 @@ def of_comparison(comparison: Comparison) -> list[Node]:
         [
             *_aliases("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
             *_aliases("host", "instance", ([instance.name] for instance in instances)),
+            *_aliases("host", "name", ([name, _short(name)] for system in systems for name in _former_names(system))),
             *_aliases("host", "account", ([account] for account in _accounts(hosts, instances))),
             *_aliases("host", "folder", ([folder] for folder in _folders(comparison, hosts, instances))),
             *_aliases("address", "address", map(_spellings, _addresses(hosts, instances))),
             *(nodes.name("address", text, "port") for port in _ports(hosts, instances) for text in _port_texts(port)),
             *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
+            *_aliases("vendor", "disks", ([machine.disks] for machine in machines)),
             *_aliases("vendor", "licence", ([model.name, model.product] for model in licences)),
             *_aliases("vendor", "price", ([*texts] for texts in _price_texts(comparison.prices))),
             *_aliases("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
@@ -64,6 +67,11 @@ def _aliases(about: str, word: str, groups: Iterable[Sequence[str]]) -> Iterator
         turn, place = divmod(number, len(LETTERS))
         alias = f"{word} {LETTERS[place]}{turn + 1 if turn else ''}"  # A to Z, then A2, B2 and so on
         yield from (nodes.name(about, name, alias) for name in names if name)
+
+
+def _former_names(system: System) -> list[str]:
+    """Return the names of hosts and instance as they were when the system was first planned."""
+    return [str(system.description.get(field) or "") for field in ("instance", "server", "driver")]
 
 
 def _short(address: str) -> str:
@@ -103,8 +111,9 @@ def _folders(comparison: Comparison, hosts: Sequence[Host], instances: Sequence[
 def _mounted(facts: Any) -> Iterator[str]:
     """Yield the folders under which a probe found file systems."""
     for host in facts.values() if isinstance(facts, Mapping) else ():
-        filesystems = host.get("filesystems") if isinstance(host, Mapping) else None
-        yield from (str(name) for name in filesystems) if isinstance(filesystems, Mapping) else ()
+        mounts = host.get("filesystems") if isinstance(host, Mapping) else None
+        for mount in mounts if isinstance(mounts, list) else ():
+            yield str(mount.get("folder", "")) if isinstance(mount, Mapping) else ""
 
 
 def _ports(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[int]:

@@ -7,12 +7,12 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.settings import shown
+from benchhub.analysis.snapshot.settings import shown, shown_of_os
 from benchhub.analysis.words import duration
 from benchhub.bench.run_page.settings import setting_rows
 from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison.answers import environment
-from benchhub.reports.comparison.answers.systems import Side, side_by_side
+from benchhub.reports.comparison.answers.systems import Side, flat, side_by_side
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.entries import Entries, Entry
 
@@ -22,6 +22,10 @@ VENDOR, HOST = ("vendor",), ("host",)
 MOST_SETTINGS_OPEN = 30
 DECLARED = "These curves are of different protocols. Somebody declared them comparable all the same:"
 FIRST_PROTOCOL = "The protocol of the first curve; the table above says where that of others differs."
+KEPT_BACK = "These systems differ in settings that a published page does not show."
+# Fields of a system besides its settings; names in them are hidden as everywhere.
+OF_SYSTEMS = ("version", "kind", "hardware", "instance", "server", "driver", "build", "volatile_storage", "path")
+ASKED_OF_SYSTEMS = ("settings", "os_settings")
 # Facts that name who made the machine.
 OF_VENDORS = (
     "model",
@@ -53,7 +57,8 @@ def sections(comparison: Comparison) -> list[Node]:
 
 
 def tables(comparison: Comparison) -> list[Node]:
-    systems = from_csv("systems", "Hardware, and what differs", comparison_csv.systems(comparison), {})
+    differences = _public_differences(comparison)
+    systems = from_csv("systems", "Hardware, and what differs", comparison_csv.systems(comparison, differences), {})
     if not comparison.facts:
         return [systems]
     columns = [nodes.data_column("setting"), *(nodes.data_column(entry.label) for entry in comparison.entries)]
@@ -86,7 +91,7 @@ def _tuning(entries: Entries) -> list[Node]:
     columns = [nodes.column("System"), nodes.column("Build"), nodes.column("Configuration")]
     table = nodes.table("configurations", "Configurations", columns, map(_configuration, entries))
     forms = [entry.system.configuration for entry in entries]
-    settings = [{**_texts(shown(form.settings)), **_texts(form.os_settings)} for form in forms]
+    settings = [{**_texts(shown(form.settings)), **_texts(shown_of_os(form.os_settings))} for form in forms]
     if not any(settings):
         return [table, nodes.paragraph("No setting was asked for: the servers ran with their own.")]
     return [table, _sides("asked-table", "Settings asked for", side_by_side(settings), entries)]
@@ -116,14 +121,26 @@ def _differences(comparison: Comparison) -> list[Node]:
     entries = comparison.entries
     if len(entries) < 2:
         return [nodes.paragraph("One curve alone differs from nothing.")]
-    kept_back = {name for entry in entries for name in _kept_back(entry.system.description.get("settings") or {})}
-    if sides := [side for side in comparison.differences if side.name not in kept_back]:
+    if sides := _public_differences(comparison):
         return [_sides("differences-table", "What differs between the systems", sides, entries)]
-    return [nodes.paragraph(comparison.nothing_asked_text)]
+    return [nodes.paragraph(KEPT_BACK if comparison.differences else comparison.nothing_asked_text)]
 
 
-def _kept_back(settings: Mapping[str, Any]) -> set[str]:
-    return settings.keys() - shown(settings).keys()
+def _public_differences(comparison: Comparison) -> list[Side]:
+    """Return the differences without those that any of the systems must keep back."""
+    kept_back = {name for entry in comparison.entries for name in _kept_back(entry.system.description)}
+    return [side for side in comparison.differences if side.name not in kept_back]
+
+
+def _kept_back(description: Mapping[str, Any]) -> set[str]:
+    """Return the names of settings that may carry secrets, and of fields that this release does not know."""
+    settings, os_settings = (description.get(name) or {} for name in ASKED_OF_SYSTEMS)
+    others = description.keys() - {*OF_SYSTEMS, *ASKED_OF_SYSTEMS}
+    return {
+        *(settings.keys() - shown(settings).keys()),
+        *(os_settings.keys() - shown_of_os(os_settings).keys()),
+        *flat({name: description[name] for name in others}),
+    }
 
 
 def _declared(comparison: Comparison) -> list[Node]:

@@ -15,11 +15,13 @@ import pytest
 from django.test import Client
 
 from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.bench.models import Experiment, Found
-from benchhub.catalog.models import Host, Instance
+from benchhub.bench.models import Experiment, Found, System
+from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
+from benchhub.reports.sharing.document.systems import KEPT_BACK
 from benchhub.reports.sharing.output import pdf
+from runners.facts import storage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
 
@@ -36,9 +38,23 @@ NAMES = {
 NEEDLES = {
     "host": ("zyzzyva", "rack9", "example.org"),
     "address": ("20.30.41", "20-30-41", "beef"),
-    "vendor": ("acme", "initech"),
+    "vendor": ("acme", "initech", "umbrella"),
 }
 ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPASSWORD=canary77"
+SECRET_SETTINGS = ("recovery_end_command", "primary_conninfo", "archive_command", "listen_addresses", "acme.token")
+SECRETS = dict.fromkeys((*SECRET_SETTINGS, "work_mem"), SECRET)
+OS_SETTINGS = {"vm.swappiness": "13", "kernel.domainname": "canaryos", "vm.canary": "1", "kernel.sem": "/canary"}
+MOUNTS = f"""/dev/sda1 / ext4 rw 0 0
+/dev/mapper/kilnvg-pg {FOLDER} xfs rw 0 0
+filer7.canary.example:/vol/kiln /mnt/kiln_nfs nfs4 rw,addr=10.20.30.41 0 0
+//CANARYFILER/share /mnt/smb cifs rw,username=canary 0 0
+canarypool/pg /srv/tank-of-canary zfs rw 0 0
+"""
+SETTINGS = {"fsync": "off", **SECRETS}
+NAMES_BEFORE = {"instance": "kiln-before", "server": "zyzzyva-before.rack9.example.org"}
+DESCRIPTION = {
+    "version": 1, **NAMES_BEFORE, "settings": SETTINGS, "os_settings": OS_SETTINGS, "unheard_of": {"key": "canary66"},
+}  # fmt: skip
 FILES = ("", "report", "data.json", "page.html", "report.html", "card.png")
 
 
@@ -66,6 +82,25 @@ def planted(class_name):
 
 
 @pytest.fixture
+def description():
+    """What was asked of the second system, as it was written down when that was planned."""
+    return DESCRIPTION
+
+
+@pytest.fixture
+def systems(systems, description):
+    """Two systems, of which the second was asked for settings that carry secrets."""
+    first, second = systems
+    System.objects.filter(pk=second.pk).delete()
+    second.configuration = Configuration.objects.create(name="tuned", settings=SETTINGS, os_settings=OS_SETTINGS)
+    second.pk, second.description = None, description
+    second.instance.configuration = second.configuration
+    second.instance.save()
+    second.save(force_insert=True)
+    return [first, second]
+
+
+@pytest.fixture
 def shared(comparison, publisher, systems):
     """A link that hides everything, of a comparison that names all of it wherever people may write."""
     forms = [form for class_name in NAMES for form in planted(class_name)]
@@ -73,19 +108,18 @@ def shared(comparison, publisher, systems):
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
-        facts = {
-            "kernel": f"6.1 on {FOLDER}",
-            "filesystems": {FOLDER: {"device": "10.20.30.41:/export", "type": "nfs4"}},
-        }
+        facts = {"kernel": f"6.1 on {FOLDER}", "filesystems": storage.filesystems(MOUNTS, "", "", {})}
         row.host = {"zyzzyva.rack9.example.org": facts}
         row.settings |= {
             name: {"setting": SECRET, "unit": None, "source": "configuration file"}
-            for name in ("recovery_end_command", "primary_conninfo", "archive_command", "acme.token", "data_directory")
+            for name in (*SECRETS, "data_directory")
         }
         row.save()
     Comparison.objects.update(
         title=f"16 or 18 on zyzzyva, {forms[700]}",
-        remarks="\n\n".join([*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", f"port {PORT}", f"PGPORT={PORT}"]),
+        remarks="\n\n".join(
+            [*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", "in /srv/tank-of-canary/x", f"port {PORT}", f"PGPORT={PORT}"]
+        ),
     )
     snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
     _, token = publish.link(snapshot, CLASSES, "", publisher, name="a reader")
@@ -108,7 +142,7 @@ def plain(text):
 
 
 def left_in(content):
-    needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "srv/kiln", str(PORT), "canary77"]
+    needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "kiln", str(PORT), "canary"]
     left = {needle for text in texts_of(content) for needle in needles if needle in plain(text)}
     encoded = [base64.b64encode(needle.encode()).rstrip(b"=")[:-1] for needle in needles if len(needle) > 6]
     return sorted(
@@ -139,6 +173,38 @@ def contents(address):
 def test_no_byte_of_any_form_of_the_page_tells_what_the_link_hides(shared):
     left = {name: needles for name, content in contents(shared) if (needles := left_in(content))}
     assert left == {}
+
+
+def test_file_systems_are_told_without_their_devices_options_and_own_folders(shared):
+    [section] = [part for part in Client().get(f"{shared}data.json").json()["sections"] if part["id"] == "environment"]
+    [table] = [block for block in section["blocks"] if block["kind"] == "table"]
+    texts = [tuple(cell["text"] for cell in row["cells"]) for row in table["rows"]]
+    assert [text[:2] for text in texts if text[0].startswith("filesystems")] == [
+        ("filesystems /: type", "ext4"),
+        ("filesystems other 1: type", "xfs"),
+        ("filesystems other 2: type", "nfs4"),
+        ("filesystems other 2: rests on", "network"),
+        ("filesystems other 3: type", "cifs"),
+        ("filesystems other 3: rests on", "network"),
+        ("filesystems other 4: type", "zfs"),
+        ("filesystems other 4: rests on", "a ZFS pool"),
+    ]
+
+
+def test_what_differs_is_told_without_secrets_and_with_what_they_stand_beside(shared):
+    text = Client().get(f"{shared}systems.csv").content.decode()
+    assert {"fsync,not set,off", "vm.swappiness,not set,13"} <= set(text.splitlines())
+    assert not {*SECRETS, "kernel.domainname", "kernel.sem"} & {line.partition(",")[0] for line in text.splitlines()}
+    [_, second] = Client().get(f"{shared}data.json").json()["bundles"]
+    files = {file["name"]: file["text"] for file in second["files"]}
+    assert json.loads(files["os-settings.json"]) == {"vm.swappiness": "13"}
+
+
+@pytest.mark.parametrize("description", [{"version": 1, "settings": SECRETS}])
+def test_systems_that_differ_in_secrets_alone_are_not_said_to_be_alike(comparison, publisher, description):
+    document = json.loads(bytes(publish.comparison_snapshot(comparison, publisher).content))
+    [section] = [section for section in document["sections"] if section["id"] == "differences"]
+    assert [block["text"] for block in section["blocks"]] == [KEPT_BACK]
 
 
 def test_the_oracle_sees_what_is_not_hidden(comparison, publisher, shared):
