@@ -19,7 +19,7 @@ from .rights import MEANING, Role
 
 DAYS = ((7, "a week"), (30, "30 days"), (90, "90 days"), (365, "a year"))
 MOST_TOKENS = 50
-OWN_PASSWORD = "Your own is changed on the page of your account, with the old one."
+ON_OWN_PAGE = "Your own is changed on the page of your account, with the old one."
 PROOF = "Asked for where a user is added, gets a password, may sign in again or may do more."
 NEEDS_PROOF = "Type your own password: an open session alone does not do this."
 ONLY_WITH_THE_ROLE = "Only an administrator edits workloads: choose that role, or clear this."
@@ -114,7 +114,7 @@ class UserForm(CatalogForm):
         self.fields["password"].help_text = "Empty keeps the one there is. A new one revokes the user's API tokens."
         if self.instance.pk == self.editor.pk:
             self.fields["password"].widget.attrs["disabled"] = True
-            self.fields["password"].help_text = OWN_PASSWORD
+            self.fields["password"].help_text = ON_OWN_PAGE
         if permit := Permit.objects.filter(user=self.instance).first():
             self.initial.update(is_on_all_hosts=permit.is_on_all_hosts, hosts=permit.hosts.all())
 
@@ -154,7 +154,7 @@ class UserForm(CatalogForm):
 
     def _refuse_to_oneself(self, cleaned: dict[str, Any], *, is_given: bool) -> None:
         if cleaned.get("password"):
-            self.add_error("password", OWN_PASSWORD)
+            self.add_error("password", ON_OWN_PAGE)
         if cleaned.get("role") not in (None, Role.ADMINISTRATOR):
             self.add_error("role", "You cannot take this role from yourself: let another administrator do it.")
         if cleaned.get("is_active") is False:

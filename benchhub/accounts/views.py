@@ -46,7 +46,7 @@ ENTRY_FILTERS = (
     Filter("outcome", "Outcome", {"done": ("done", Q(status__lt=400)), "not": ("refused or not", Q(status__gte=400))}),
 )
 
-PASSWORD_INTRO = "Other browsers have to sign in again then, and your API tokens are revoked: make new ones afterwards."
+CHANGE_INTRO = "Other browsers have to sign in again then, and your API tokens are revoked: make new ones afterwards."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class PasswordChange(auth.PasswordChangeView):
         context = super().get_context_data(**kwargs)
         crumb = Crumb.to("account", "Your account")
         page = FormPage(
-            form=context["form"], title="Change your password", action="Change it", intro=PASSWORD_INTRO, crumb=crumb
+            form=context["form"], title="Change your password", action="Change it", intro=CHANGE_INTRO, crumb=crumb
         )
         return {**context, "page": page}
 
