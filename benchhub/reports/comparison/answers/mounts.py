@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from runners.facts.storage import ELSEWHERE
-
 FACTS = ("type", "size_bytes", "free_bytes", "layers", "disks")
 # Folders that many hosts have give nobody away; others get a number.
 FOLDERS = frozenset(
@@ -16,7 +14,7 @@ FOLDERS = frozenset(
         "/usr", "/var", "/var/lib", "/var/lib/pgsql", "/var/lib/postgresql", "/var/log", "/var/tmp",
     )
 )  # fmt: skip
-GROUNDS = frozenset((*ELSEWHERE.values(), "a program (FUSE)"))
+GROUNDS = ("memory", "overlay", "network", "host of the guest", "a program (FUSE)")
 POOL = "ZFS pool"
 
 

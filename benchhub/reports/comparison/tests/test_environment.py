@@ -5,7 +5,9 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import Found
+from benchhub.reports.comparison.answers.mounts import GROUNDS
 from benchhub.reports.testing import both
+from runners.facts.storage import ELSEWHERE
 
 pytestmark = pytest.mark.django_db
 MOUNTS = [
@@ -87,6 +89,10 @@ def test_the_data_directory_is_followed_to_its_disks(page):
     response = page({"filesystems": MOUNTS}, {"filesystems": MOUNTS[:1]}, settings=settings)
     assertContains(response, "xfs over LVM and dm-crypt on nvme0n1 and nvme1n1")
     assertContains(response, "<td>ext4 on sda</td>")
+
+
+def test_every_ground_without_disks_that_the_probe_knows_is_published():
+    assert set(ELSEWHERE.values()) <= set(GROUNDS)
 
 
 def test_a_file_system_is_told_without_what_names_its_host(page):
