@@ -79,6 +79,17 @@ def test_the_role_of_the_application_works_with_rows(role):
     assert role.execute("SELECT count(*) FROM accounts_entry").fetchone() == (1,)
 
 
+def test_the_role_of_the_application_may_back_up_all_that_there_is(role):
+    tables = role.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    sequences = role.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'").fetchall()
+    assert tables and sequences
+    with role.transaction():
+        for (table,) in tables:
+            role.execute(f'LOCK TABLE "{table}" IN ACCESS SHARE MODE')
+        for (sequence,) in sequences:
+            role.execute(f'SELECT last_value FROM "{sequence}"')
+
+
 def test_the_owner_is_no_role_of_the_application(transactional_db):
     with pytest.raises(CommandError, match="owns the tables"):
         app_role(connection.settings_dict["USER"], PASSWORD)
