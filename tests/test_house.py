@@ -21,7 +21,14 @@ TARGET_HALF = {
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")
-PURE_RUNNERS = ("runners.contract", "runners.confinement", "runners.telemetry", "runners.tools", "runners.keys")
+PURE_RUNNERS = (
+    "runners.contract",
+    "runners.confinement",
+    "runners.readings",
+    "runners.telemetry",
+    "runners.tools",
+    "runners.keys",
+)
 # For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {
     "benchhub/analysis": (),
