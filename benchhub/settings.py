@@ -82,9 +82,11 @@ LOGIN_URL = "login"
 AUTHENTICATION_BACKENDS = ["benchhub.accounts.backends.RoleBackend"]
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
+_validators = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": f"{_validators}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_validators}.CommonPasswordValidator"},
 ]
 
 LANGUAGE_CODE = "en-gb"
@@ -118,6 +120,8 @@ WEBHOOK_CA_FILE = os.environ.get("WEBHOOK_CA_FILE", "")
 CHROMIUM_SANDBOX = os.environ.get("CHROMIUM_SANDBOX", "1") == "1"
 # METRICS_TOKEN: lets a machine read /metrics and /health; without it only people who have signed in can.
 METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
+# REQUIRE_SECOND_FACTOR: whose accounts do nothing without one: administrators, runners (and they) or everybody.
+REQUIRE_SECOND_FACTOR = os.environ.get("REQUIRE_SECOND_FACTOR", "")
 # Who has not opened a page for 12 hours signs in again (benchhub/accounts/middleware.py).
 SESSION_COOKIE_AGE = 12 * 3600
 # So long after the sign-in a session ends, however much it is used.

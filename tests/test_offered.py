@@ -25,7 +25,6 @@ ANYWHERE = {
     "results-import",
     "experiment-new",
     "experiment-plan",
-    "experiment-tags",
     "published-publish",
     "comparability-withdraw",
 }
@@ -101,7 +100,7 @@ def test_a_runner_of_another_host_may_plan_and_share_and_is_offered_nothing_else
     runner = make_user("otto", Role.RUNNER, testing.make_host("other", "192.0.2.9"))
     ways = offered(runner)
     assert not {name: ways[name] for name in ON_HOSTS & ways.keys()}
-    assert {"experiment-new", "experiment-tags", "link-new"} <= ways.keys()
+    assert {"experiment-new", "link-new"} <= ways.keys()
 
 
 def test_an_administrator_is_offered_everything(offered):

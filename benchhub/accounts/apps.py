@@ -8,6 +8,8 @@ class AccountsConfig(AppConfig):
         from django.contrib.auth.signals import user_logged_in
 
         from . import audit, middleware
+        from .second_factor import required
 
+        required.least_role()  # a rule that is none ends the start
         audit.listen()
         user_logged_in.connect(middleware.note_sign_in, dispatch_uid="idle")

@@ -10,8 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from . import audit, policy
+from .second_factor import required
 
 # A page that refreshes itself says so in this header (frontend/templates/again.html).
 REFRESH = "BenchHub-Refresh"
@@ -28,13 +30,16 @@ class Guard:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, view: Any, _args: Any, kwargs: dict[str, Any]) -> None:
+    def process_view(self, request: HttpRequest, view: Any, _args: Any, kwargs: dict[str, Any]) -> HttpResponse | None:
         if not getattr(view, "login_required", True) or not request.user.is_authenticated:
-            return
+            return None
         note_use(request)
         name = request.resolver_match.view_name if request.resolver_match else ""
+        if name not in required.OPEN and required.is_missing(request.user):
+            return redirect("second-factor-add")
         if sentence := policy.refusal(request.user, name, kwargs):
             raise PermissionDenied(sentence)
+        return None
 
 
 def note_sign_in(request: HttpRequest, **_: Any) -> None:

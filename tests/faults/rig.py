@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from benchhub.bench.models import Run
 
 CLONE = Path(__file__).resolve().parent.parent.parent
-PATIENCE_S = 90
+PATIENCE_S = 240  # of a busy machine
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), Path("/nowhere"))
 
 # $PGAPPNAME names the run. `behaviour` is what a test wants the load to do before, or instead. A pilot, which is the

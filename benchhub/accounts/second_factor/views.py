@@ -20,7 +20,7 @@ from benchhub.accounts.models import SecondFactor
 from benchhub.ui.acts import explain
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import codes, steps
+from . import codes, required, steps
 from .forms import CodeForm, PasswordForm, RemoveForm, SetUpForm
 
 ONLY_A_SUPERUSER = "Only a superuser takes the second factor of a superuser away: ask one of them."
@@ -31,6 +31,7 @@ OWN_FACTOR = "Your own second factor is turned off on the page of your account, 
 class SetUpPage(FormPage):
     drawing: SafeString
     secret: str
+    is_required: bool
 
 
 @never_cache
@@ -66,6 +67,7 @@ def add(request: HttpRequest) -> HttpResponse:
         crumb=Crumb.to("account", "Your account"),
         action="Turn it on",
         drawing=codes.drawing(secret, user.get_username()),
+        is_required=required.is_missing(user),
         secret=" ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
     )
     return page.show(request, "accounts/second_factor.html")

@@ -8,7 +8,7 @@ Of the operating system they are the numbers and choices of memory, scheduling, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 NAMES = """
@@ -110,6 +110,12 @@ OS_NAMES = """
 """
 SHOWN = frozenset(NAMES.split())
 OS_SHOWN = frozenset(OS_NAMES.split())
+# Options of the kernel's command line that bear on speed (runners/probe.py reads no others).
+KERNEL_SHOWN = re.compile(
+    r"(?:mitigations|nosmt|isolcpus|nohz_full|rcu_nocbs|intel_pstate|amd_pstate|cpufreq\.\w{1,30}|intel_idle\.max_cstate"
+    r"|processor\.max_cstate|idle|transparent_hugepage|hugepages|hugepagesz|default_hugepagesz|numa|numa_balancing"
+    r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)"
+)
 # A switch, a number with its unit, a choice, or some of these by commas: no path, no address, no account.
 PLAIN = re.compile(r"[A-Za-z0-9_.+% -]{0,40}(?:,[A-Za-z0-9_.+% -]{1,40}){0,15}")
 
@@ -122,6 +128,15 @@ def shown(settings: Mapping[str, Any]) -> dict[str, Any]:
 def shown_of_os(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an operating system that may be shown, name -> text; others are left out."""
     return {name: value for name, value in settings.items() if name in OS_SHOWN and _is_plain(value)}
+
+
+def shown_of_kernel(options: Iterable[str]) -> list[str]:
+    """Return the options of a kernel's command line that may be shown; others are left out."""
+    return [option for option in options if _is_kernel_option(*option.partition("=")[::2])]
+
+
+def _is_kernel_option(name: str, value: str) -> bool:
+    return KERNEL_SHOWN.fullmatch(name) is not None and _is_plain(value)
 
 
 def is_shown(name: str, value: Any) -> bool:

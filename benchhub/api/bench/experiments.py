@@ -244,7 +244,7 @@ class Experiments(ReadView):
     @action(detail=True, methods=["put"])
     def tags(self, request: Request, pk: str) -> Response:
         """Replace its tags by these."""
-        row, sent = self.get_object(), json_forms.checked(type(TAGS), request.data)
+        row, sent = self._permitted(), json_forms.checked(type(TAGS), request.data)
         if wrong := [word for word in sent["tags"] if "," in word]:
             raise problems.invalid([{"pointer": "/tags", "detail": f"'{wrong[0]}' has a comma: name tags one by one."}])
         form = tags.TagsForm({"tags": ", ".join(sent["tags"])})

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from benchhub.accounts import audit, tokens
 from benchhub.accounts.models import Token
+from benchhub.accounts.second_factor import required
 
 WRONG = "This token is not known, or it has expired or was revoked: make a new one on the page of your account."
 
@@ -39,6 +40,9 @@ class HasScope(BasePermission):
         scope = scope_of(view, request.method or "GET")
         self.message = f"This takes the scope '{scope}': use a token that has it, of a user whose role allows it."
         if not request.user or not request.user.is_authenticated:
+            return False
+        if request.auth is None and required.is_missing(request.user):
+            self.message = required.MISSING
             return False
         return tokens.may(request.user, request.auth, scope)
 

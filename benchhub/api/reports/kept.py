@@ -87,6 +87,7 @@ class KeptComparisons(AddView):
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the fields that are sent; what was published before stays as it was."""
         row = self.get_object()
+        publish.require_maker(request.user, row)
         self.require_unchanged(row)
         values = self.changed_values(row, request)
         row.changed_at = Now()

@@ -174,6 +174,12 @@ def test_conditions_cross_systems_with_the_parts_of_a_design_and_all_parts_are_r
     assert answer.json()["id"] != design.pk
 
 
+def test_tags_are_given_by_who_may_run_on_the_hosts(experiment):
+    other = program(make_user("otto", Role.RUNNER), "run")
+    answer = other.send("put", f"experiments/{experiment.pk}/tags/", {"tags": ["mine"]})
+    assert (answer.status_code, experiment.tags.count()) == (403, 0)
+
+
 def test_tags_take_the_place_of_those_that_were_there(runner, experiment):
     address = f"experiments/{experiment.pk}/tags/"
     assert runner.send("put", address, {"tags": ["NVMe", "before  18"]}).json()["tags"] == ["NVMe", "before 18"]

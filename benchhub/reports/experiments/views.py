@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.bench.models import Experiment
+from benchhub.bench.queue import permits
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
@@ -72,6 +73,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
 @permission_required("reports.change_tag", raise_exception=True)
 def tags(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
+    permits.require_experiment(request.user, experiment)
     names = Tag.objects.filter(experiment=experiment).values_list("name", flat=True)
     form = TagsForm(request.POST or None, initial={"tags": ", ".join(names)})
     if request.method == "POST" and form.is_valid():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import QueryDict
 from django.utils import timezone
@@ -90,6 +91,17 @@ def link(snapshot: Snapshot, hidden: Iterable[str], password: str, user: Any, **
     token = row.renew_token()
     row.save()
     return row, token
+
+
+def is_maker(user: Any, row: models.Comparison) -> bool:
+    """Tell whether the user may change what is kept: who keeps it, an administrator, or anybody where nobody does."""
+    return row.created_by_id in (None, user.pk) or is_at_least(user, Role.ADMINISTRATOR)
+
+
+def require_maker(user: Any, row: models.Comparison) -> None:
+    """Raise PermissionDenied unless the user may change what is kept."""
+    if not is_maker(user, row):
+        raise PermissionDenied(f"{row.created_by} keeps this comparison: only they or an administrator change it.")
 
 
 def refusal(row: Link, user: Any) -> str:

@@ -101,6 +101,7 @@ def comparison(request: HttpRequest, pk: int) -> HttpResponse:
 @may_change
 def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Comparison, pk=pk)
+    publish.require_maker(request.user, row)
     form = ComparisonForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid():
         form.instance.changed_at = Now()
@@ -114,6 +115,7 @@ def comparison_edit(request: HttpRequest, pk: int) -> HttpResponse:
 @may_change
 def comparison_keep(request: HttpRequest, pk: int) -> HttpResponse:
     """Replace the curves and terms that were kept by those of the address."""
+    publish.require_maker(request.user, get_object_or_404(Comparison, pk=pk))
     state = State.read(request.GET)
     if state.keys:
         Comparison.objects.filter(pk=pk).update(query=state.query.urlencode(), changed_at=Now())

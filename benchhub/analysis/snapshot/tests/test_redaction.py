@@ -7,7 +7,7 @@ import pytest
 
 from benchhub.analysis.snapshot import addresses, nodes
 from benchhub.analysis.snapshot.redaction import Redactor, plain_of
-from benchhub.analysis.snapshot.settings import is_shown, shown, shown_of_os
+from benchhub.analysis.snapshot.settings import is_shown, shown, shown_of_kernel, shown_of_os
 
 HOST = [nodes.name("host", "Straße-Host.rack.example.org", "host A"), nodes.name("host", "quokka", "host B")]
 
@@ -108,6 +108,18 @@ def test_settings_are_shown_by_an_allow_list_and_only_as_plain_values():
 def test_settings_of_an_operating_system_are_shown_by_an_allow_list_too():
     settings = {"vm.swappiness": 1, "net.ipv4.tcp_rmem": "4096 87380 16777216", "kernel.sem": "/srv/x", "vm.acme": "1"}
     assert set(shown_of_os({**settings, "kernel.domainname": "acme"})) == {"vm.swappiness", "net.ipv4.tcp_rmem"}
+
+
+def test_options_of_a_kernel_are_shown_by_an_allow_list_and_only_as_plain_values():
+    options = [
+        "isolcpus=2-7,10",
+        "mitigations=off",
+        "nosmt",
+        "root=/dev/mapper/acme",
+        "idle=http://10.0.0.5/",
+        "memory",
+    ]
+    assert shown_of_kernel(options) == ["isolcpus=2-7,10", "mitigations=off", "nosmt"]
 
 
 def test_random_noise_around_a_name_never_lets_it_through():

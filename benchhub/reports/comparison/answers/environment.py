@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.html import strip_tags
 
 from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS, labels
+from benchhub.analysis.snapshot import settings
 from benchhub.analysis.words import listing
 from benchhub.bench.models import Found
 from benchhub.catalog.shared.machines import COUNTS, shape
@@ -23,9 +24,9 @@ Facts = Mapping[str, Found]  # by the key of a curve: the facts around one run a
 # The facts of a host that may be published; all others stay here, and of file systems all that `mounts` leaves out.
 ENVIRONMENT = (
     "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
-    "clock_source", "kernel_options", "sysctls", "block_devices", "dmi",
+    "clock_source", "block_devices", "dmi",
 )  # fmt: skip
-NAMED = (*ENVIRONMENT, "filesystems", "sockets", "cores")
+NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "cores")
 # They change from one moment to the next without anything having been changed.
 MOMENTARY = ("mhz", "bogomips", "free")
 NOT_READ = "not read"
@@ -126,7 +127,7 @@ def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
     """Return the facts that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
     facts = _facts(entry, row)
     public = {name: facts[name] for name in ENVIRONMENT if name in facts}
-    public |= mounts.public(_list(facts, "filesystems", dict))
+    public |= mounts.public(_list(facts, "filesystems", dict)) | _switches(facts)
     if isinstance(facts.get("cpu"), Mapping):
         public["cpu"] = _counted_cpu(facts)
     return {
@@ -134,6 +135,14 @@ def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
         for part in ui_facts.sections(("host", public))
         for fact in part.facts
     }
+
+
+def _switches(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the kernel that may be published: imported facts may carry any."""
+    options = settings.shown_of_kernel(_list(facts, "kernel_options", str))
+    sysctls = facts.get("sysctls")
+    shown = settings.shown_of_os(sysctls) if isinstance(sysctls, Mapping) else {}
+    return {"kernel_options": options, "sysctls": shown}
 
 
 def _counted_cpu(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What people typed freely into a comparison: whoever publishes it reads this first, as no rule knows all of it."""
+"""What people typed, or hosts sent, freely: whoever publishes it reads this first, as no rule knows all of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def _texts(comparison: Comparison, title: str, remarks: str) -> Iterator[tuple[s
     yield "Title", title
     yield from (("Remarks", part.strip()) for part in remarks.replace("\r", "").split("\n\n") if part.strip())
     yield from (("Why unlike protocols are compared", row.reason) for row in comparison.declarations)
+    yield from (("What hosts say of themselves", text) for text in comparison.environment_remarks)
     for entry in comparison.entries:
         yield "Name of a curve", entry.label
         yield "Name of an experiment", entry.experiment.name

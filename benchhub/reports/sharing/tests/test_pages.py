@@ -60,6 +60,21 @@ def test_what_was_kept_changes_only_when_somebody_says_so(client, publisher, com
     assert "term=1" in comparison.query
 
 
+def test_what_somebody_keeps_is_changed_by_them_and_by_administrators_only(client, publisher, comparison):
+    Comparison.objects.update(created_by=publisher)
+    address, query = f"/comparisons/{comparison.pk}", comparison.query
+    other = make_user("otto", Role.RUNNER)
+    client.force_login(other)
+    assert "Title and remarks" not in client.get(f"{address}/?{query}").content.decode()
+    assert client.post(f"{address}/edit", {"title": "Mine now"}).status_code == 403
+    assert client.post(f"{address}/keep?{query}&term=1").status_code == 403
+    Comparison.objects.filter(pk=comparison.pk, title=comparison.title, query=query).get()
+    client.force_login(make_user("olga", Role.ADMINISTRATOR))
+    assert client.post(f"{address}/edit", {"title": "Which?"}).status_code == 302
+    client.force_login(publisher)
+    assert client.post(f"{address}/keep?{query}&term=1").status_code == 302
+
+
 def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher, comparison):
     response = client.post(f"/comparisons/{comparison.pk}/publish")
     snapshot = Snapshot.objects.get()
