@@ -141,8 +141,8 @@ def _switches(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the kernel that may be published: imported facts may carry any."""
     options = settings.shown_of_kernel(_list(facts, "kernel_options", str))
     sysctls = facts.get("sysctls")
-    shown = settings.shown_of_os(sysctls) if isinstance(sysctls, Mapping) else {}
-    return {"kernel_options": options, "sysctls": shown}
+    public = settings.shown_of_os(sysctls) if isinstance(sysctls, Mapping) else {}
+    return {"kernel_options": options, "sysctls": public}
 
 
 def _counted_cpu(facts: Mapping[str, Any]) -> dict[str, Any]:
