@@ -128,13 +128,12 @@ class Failures:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and terminal is not None:
-            terminal.ensure_newline()
-            terminal.write_line(f"FAILED {report.nodeid} ({report.when})", red=True)
+            terminal.write(f"\nFAILED {report.nodeid} ({report.when})\n", red=True)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         seed = self.config.getoption("randomly_seed", None)
-        if terminalreporter.stats.get("failed") or terminalreporter.stats.get("error"):
-            terminalreporter.write_line(f"The same order again: -p randomly --randomly-seed={seed}")
+        if seed is not None and (terminalreporter.stats.get("failed") or terminalreporter.stats.get("error")):
+            terminalreporter.write_line(f"The same order again: --randomly-seed={seed}")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from benchhub.embedded import proc
 from benchhub.embedded.guard import VARIABLE
 from benchhub.embedded.processes import Processes, stop_leftovers
 from conftest import CLONE
+from tests import places
 
 PATIENCE_S = 120
 SUPERVISOR = """
@@ -67,3 +69,29 @@ def test_a_supervisor_that_ends_in_order_leaves_no_guard(server_folder: Path) ->
     with supervisor(folder, "stop") as (process, _family):
         assert process.wait(PATIENCE_S) == 0
     assert proc.marked(VARIABLE, str(folder)) == []
+
+
+def test_make_clean_finds_what_interrupted_tests_left_and_needs_no_packages(tmp_path: Path) -> None:
+    left, other = tmp_path / "benchhub-test-left", tmp_path / "benchhub-test-without-a-lock"
+    for folder in (left, other):
+        folder.mkdir()
+    (left / places.LOCK).touch()
+    child = Processes(left, marker=left.name).start("left", ["sleep", "60"], folder=Path("/"))
+    with places.held(places.SERVERS) as held:
+        done = run_without_packages("tests.places", TMPDIR=str(tmp_path))
+        assert held.exists()
+    assert done.stdout == f"Removed {left}, which tests that were ended had left.\n"
+    assert not left.exists() and other.exists()
+    assert child.process.wait(PATIENCE_S) < 0
+
+
+def test_make_stop_and_make_clean_need_no_packages() -> None:
+    assert "clean" in run_without_packages("benchhub.demo", "--help").stdout
+
+
+def run_without_packages(module: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a module with the standard library alone."""
+    command = [sys.executable, "-S", "-m", module, *words]
+    return subprocess.run(
+        command, cwd=CLONE, env={**os.environ, **environment}, check=True, capture_output=True, text=True
+    )
