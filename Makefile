@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-matrix faults soak pictures openapi sbom
+.PHONY: test-matrix check-types check-others faults soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -114,10 +114,16 @@ openapi: venv
 sbom: venv
 	@$(RUN) -m benchhub.sbom
 
+# Two at a time: mypy takes about as long as all others together.
 check: venv-dev
+	@$(MAKE) -j 2 --output-sync=target check-types check-others
+
+check-types:
+	$(RUN) -m mypy
+
+check-others:
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -m mypy
 	$(RUN) -m djlint frontend/templates --lint --quiet
 	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 	$(RUN) tests/secret_scan.py
