@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
-VENV = CLONE / os.environ.get("BENCHHUB_VENV", ".venv")
+NAME = os.environ.get("BENCHHUB_VENV", ".venv")
+VENV = CLONE / NAME
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
 MEGABYTE = 1_000_000
@@ -51,7 +52,7 @@ def main(requirements: Path) -> None:
     check_machine()
     if not _venv_works():
         _make_venv()
-    print(f"Installing the packages of {requirements.name} in .venv (about a minute) ...", flush=True)
+    print(f"Installing the packages of {requirements.name} in {NAME} (about a minute) ...", flush=True)
     _install(requirements)
     stamp.write_text(digest)
 
@@ -111,12 +112,12 @@ def _make_venv() -> None:
             "This Python cannot make virtual environments: install its venv module "
             "(Debian and Ubuntu: apt-get install python3-venv) and start again."
         )
-    print(f"Making .venv with Python {sys.version.split()[0]} ...", flush=True)
+    print(f"Making {NAME} with Python {sys.version.split()[0]} ...", flush=True)
     try:
         venv.create(VENV, clear=True, with_pip=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon
         shutil.rmtree(VENV, ignore_errors=True)
-        sys.exit(f".venv cannot be made: {error}.")
+        sys.exit(f"{NAME} cannot be made: {error}.")
 
 
 def _install(requirements: Path) -> None:

@@ -137,6 +137,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     first = run_demo(clone, "up", "--once")
     assert first.returncode == 0, first.stdout
     assert "Traceback" not in first.stdout
+    assert "  Runs of 3 s on one machine support no verdict on the two builds.\n" in first.stdout
     assert "\x1b" not in first.stdout and "\r" not in first.stdout, "control characters without a terminal"
     assert left_running(clone) == []
     before = experiment(clone)
