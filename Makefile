@@ -3,16 +3,19 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
+# Whatever the machine says: dozens of processes of the tests and of the demonstration would each compile everything.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: faults soak pictures openapi sbom
+.PHONY: test-matrix check-types check-others faults soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
 	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
+	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
@@ -34,7 +37,11 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+test-matrix: python
+	@$(PYTHON) tests/packages.py
+	@$(PYTHON) tests/matrix.py $(PYTHONS) $(ROOMS)
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead
@@ -107,10 +114,16 @@ openapi: venv
 sbom: venv
 	@$(RUN) -m benchhub.sbom
 
+# Two at a time: mypy takes about as long as all others together.
 check: venv-dev
+	@$(MAKE) -j 2 --output-sync=target check-types check-others
+
+check-types:
+	$(RUN) -m mypy
+
+check-others:
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -m mypy
 	$(RUN) -m djlint frontend/templates --lint --quiet
 	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 	$(RUN) tests/secret_scan.py
@@ -118,6 +131,7 @@ check: venv-dev
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean
+	@$(ANY_PYTHON) -m tests.places
 	rm -rf .venv .cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +98,42 @@ def pages_as_read() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "request", read)
         yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Give `-n auto` one process more than there are cores: tests of servers and browsers wait for these."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: none is left to one process when the others have ended."""
+    long_files = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: item.path not in long_files)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(config), "failures")
+
+
+class Failures:
+    """Names each failure when it comes, not half an hour later, and the seed that brings the same order again."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write(f"\nFAILED {report.nodeid} ({report.when})\n", red=True)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        seed = self.config.getoption("randomly_seed", None)
+        if seed is not None and (terminalreporter.stats.get("failed") or terminalreporter.stats.get("error")):
+            terminalreporter.write_line(f"The same order again: --randomly-seed={seed}")
 
 
 @contextmanager
@@ -202,18 +238,30 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """Let tests with transactions empty the tables that refuse it: what they commit is removed by TRUNCATE."""
+    """Let tests with transactions empty the tables that refuse it, and in no time where the database allows it."""
     from django.db import connection
 
     with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('is_superuser')")
+        if cursor.fetchone() == ("on",):
+            connection.ops.sql_flush = emptied_by_delete
         cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'never_emptied'")
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER never_emptied")
 
 
+def emptied_by_delete(
+    _style: Any, tables: list[str], *, reset_sequences: bool = False, allow_cascade: bool = False
+) -> list[str]:
+    """Return SQL that removes all rows without triggers: TRUNCATE makes new files for each table and index."""
+    assert not reset_sequences, "Tests count from no number."
+    deletes = "; ".join(f'DELETE FROM "{table}"' for table in tables)
+    return [f"SET LOCAL session_replication_role = replica; {deletes}"]
+
+
 @pytest.fixture(scope="session")
 def warehouse_cluster(request: pytest.FixtureRequest) -> Cluster:
-    return new_cluster("warehouse", 16, request)
+    return new_cluster("warehouse", 16, request, {"fsync": "off", "full_page_writes": "off"})
 
 
 @pytest.fixture(scope="session")
@@ -257,12 +305,18 @@ def cluster15(request: pytest.FixtureRequest) -> Cluster:
     return new_cluster("cluster15", 15, request)
 
 
-def new_cluster(name: str, major: int, request: pytest.FixtureRequest) -> Cluster:
-    """A running cluster of the session, with its database `benchhub` and the superuser of that name."""
+def new_cluster(
+    name: str, major: int, request: pytest.FixtureRequest, settings: Mapping[str, str] | None = None
+) -> Cluster:
+    """A running cluster of the session, with its database `benchhub` and the superuser of that name.
+
+    A warehouse that only the tests fill need not survive a power cut: emptying its tables waits for no disk.
+    """
     processes, folder, account = _place(request)
     with alone():
         bin_directory = DEBIAN_15 if major == 15 else programs.builds(account)[major]
-    cluster = Cluster(name, folder / name, bin_directory, ports.free_port(), account, is_scratch=True)
+    port = ports.free_port()
+    cluster = Cluster(name, folder / name, bin_directory, port, account, settings=settings or {}, is_scratch=True)
     cluster.create(processes)
     cluster.start(processes)
     return cluster

@@ -1,20 +1,32 @@
 """Make .venv and install pinned requirements in it: `python3 benchhub/install.py requirements.txt`.
 
-Run by the Python of the machine, before anything is installed. It does nothing when .venv is complete, makes
-good an interrupted installation, and says in one sentence what is missing.
+Run by the Python of the machine, before anything is installed; BENCHHUB_VENV names another folder. It does nothing
+when that is complete, makes good an interrupted installation, and says in one sentence what is missing.
 """
 
 import hashlib
+import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
-VENV = CLONE / ".venv"
+NAME = os.environ.get("BENCHHUB_VENV", ".venv")
+VENV = CLONE / NAME
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
-NEEDED_BYTES = 800_000_000
+MEGABYTE = 1_000_000
+NEEDED_BYTES = 800 * MEGABYTE
+# What the servers write at their first start, beside .venv in the clone, or for root in a folder of the machine.
+SERVER_BYTES = 1_200 * MEGABYTE
+ROOT_FOLDER = Path("/var/lib")
+SHARED_MEMORY = Path("/dev/shm")  # nosec B108
+UNFIT_PATH = re.compile(r"[\s*?\[\]\"'\\]")
+ADDRESS = re.compile(r"<\S+ object at 0x[0-9a-f]+>:? ?")
 # What pip says -> what it means. The first that is found counts.
 REASONS = (
     ("No space left on device", "the disk is full: make room and start again."),
@@ -37,14 +49,39 @@ def main(requirements: Path) -> None:
     digest = _digest(requirements)
     if stamp.exists() and stamp.read_text() == digest and _venv_works():
         return
-    free = shutil.disk_usage(CLONE).free
-    if free < NEEDED_BYTES:
-        sys.exit(f"{CLONE} has {free // 10**6} MB free, and the packages need {NEEDED_BYTES // 10**6} MB.")
+    check_machine()
     if not _venv_works():
         _make_venv()
-    print(f"Installing the packages of {requirements.name} in .venv (about a minute) ...", flush=True)
+    print(f"Installing the packages of {requirements.name} in {NAME} (about a minute) ...", flush=True)
     _install(requirements)
     stamp.write_text(digest)
+
+
+def check_machine() -> None:
+    """Exit with one sentence where the servers could not run here later: nothing is downloaded in vain."""
+    is_root = os.geteuid() == 0  # whose servers write outside the clone
+    if UNFIT_PATH.search(str(CLONE)) and not is_root:
+        sys.exit(f"{CLONE} has a space, quote or wildcard in its path: move it where the path has none.")
+    for folder, needed_bytes in _needed_bytes(CLONE, ROOT_FOLDER if is_root else CLONE).items():
+        free_bytes = shutil.disk_usage(folder).free
+        if free_bytes < needed_bytes:
+            sys.exit(
+                f"The disk that holds {folder} has {free_bytes // MEGABYTE} MB free, and packages and servers need "
+                f"{needed_bytes // MEGABYTE} MB there: make room and start again."
+            )
+    if not os.access(SHARED_MEMORY, os.W_OK | os.X_OK):
+        sys.exit(f"{SHARED_MEMORY} cannot be written, and PostgreSQL needs it: mount it (a tmpfs, mode 1777).")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        sys.exit(f"No server can listen on 127.0.0.1 ({error.strerror}): bring the loopback interface up.")
+
+
+def _needed_bytes(clone: Path, server_folder: Path) -> dict[Path, int]:
+    """Return how much room is needed where: packages in the clone, and what servers write, on one disk or on two."""
+    if clone.stat().st_dev == server_folder.stat().st_dev:
+        return {clone: NEEDED_BYTES + SERVER_BYTES}
+    return {clone: NEEDED_BYTES, server_folder: SERVER_BYTES}
 
 
 def _digest(requirements: Path) -> str:
@@ -75,12 +112,12 @@ def _make_venv() -> None:
             "This Python cannot make virtual environments: install its venv module "
             "(Debian and Ubuntu: apt-get install python3-venv) and start again."
         )
-    print(f"Making .venv with Python {sys.version.split()[0]} ...", flush=True)
+    print(f"Making {NAME} with Python {sys.version.split()[0]} ...", flush=True)
     try:
         venv.create(VENV, clear=True, with_pip=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon
         shutil.rmtree(VENV, ignore_errors=True)
-        sys.exit(f".venv cannot be made: {error}.")
+        sys.exit(f"{NAME} cannot be made: {error}.")
 
 
 def _install(requirements: Path) -> None:
@@ -88,11 +125,19 @@ def _install(requirements: Path) -> None:
     command = [str(PYTHON), "-m", "pip", "install", *options, "-r", str(requirements)]
     with LOG.open("w") as log:
         done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+    if done.returncode < 0:
+        sys.exit(f"The packages cannot be installed: pip was ended by {_signal_text(-done.returncode)}. Start again.")
     if done.returncode:
         sys.exit(_sentence(LOG.read_text(errors="replace")))
 
 
+def _signal_text(number: int) -> str:
+    """Name a signal; the kernel sends number 9 where memory runs out."""
+    return f"signal {number} ({signal.strsignal(number)}{'; was memory short?' if number == signal.SIGKILL else ''})"
+
+
 def _sentence(log: str) -> str:
+    log = ADDRESS.sub("", log)
     for phrase, meaning in REASONS:
         line = next((line for line in log.splitlines() if phrase in line), None)
         if line is not None:

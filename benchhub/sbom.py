@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
+from packaging.markers import Marker
+
 from benchhub.release import VERSION, release
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,10 +45,16 @@ def bill() -> dict[str, Any]:
 
 def _packages(requirements: str) -> Iterator[Component]:
     for line in requirements.splitlines():
-        if match := PINNED.match(line):
+        if (match := PINNED.match(line)) and _is_of_this_python(line):
             name, version = match["name"], match["version"]
             purl = f"pkg:pypi/{re.sub(r'[-_.]+', '-', name).lower()}@{version}"
             yield {"type": "library", "name": name, "version": version, "purl": purl, "bom-ref": purl} | _licences(name)
+
+
+def _is_of_this_python(line: str) -> bool:
+    """Tell whether a requirement's marker, such as python_full_version < "3.11.3", lets it be installed here."""
+    marker = line.partition(";")[2].partition("#")[0].strip()
+    return not marker or Marker(marker).evaluate()
 
 
 def _licences(name: str) -> Component:

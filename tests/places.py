@@ -47,6 +47,12 @@ def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
     return folders
 
 
+def main() -> None:
+    """Remove what sessions that were killed have left among the temporary folders, for `make clean`."""
+    for folder in [*reap(SERVERS, end_servers), *reap(CLONES, end_demonstration)]:
+        print(f"Removed {folder}, which tests that were ended had left.")
+
+
 def end_servers(folder: Path) -> None:
     """End those of the folder and of the supervisors below it, whose marks are the names of their folders."""
     for place in (folder, *(notes.parent for notes in folder.glob("*/run"))):
@@ -57,3 +63,7 @@ def end_demonstration(clone: Path) -> None:
     """By the clone's own command: its supervisor is alive, as nobody told it that the tests are over."""
     command = [sys.executable, "-m", "benchhub.demo", "clean"]
     subprocess.run(command, cwd=clone, capture_output=True, timeout=PATIENCE_S, check=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,6 +40,58 @@ def test_what_pip_said_becomes_one_sentence(log: str, meaning: str) -> None:
     assert sentence.startswith("The packages cannot be installed")
     assert meaning in sentence
     assert "\n" not in sentence
+
+
+def test_addresses_of_objects_in_memory_are_left_out_of_what_pip_said() -> None:
+    assert "0x7f92" not in install._sentence(UNREACHABLE)
+    assert "connection broken by 'NewConnectionError('Failed to establish" in install._sentence(
+        UNREACHABLE.replace("Temporary failure in name resolution", "Something else")
+    )
+
+
+def test_a_pip_that_was_killed_is_not_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    killed = tmp_path / "python"
+    killed.write_text("#!/bin/sh\necho Downloading numpy\nkill -9 $$\n")
+    killed.chmod(0o755)
+    monkeypatch.setattr(install, "PYTHON", killed)
+    monkeypatch.setattr(install, "LOG", tmp_path / "install.log")
+    with pytest.raises(SystemExit, match=r"pip was ended by signal 9 \(Killed; was memory short\?\)") as error:
+        install._install(tmp_path / "requirements.txt")
+    assert "Downloading" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "all*"])
+def test_a_path_that_servers_cannot_use_is_refused_before_anything_is_downloaded(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(install, "CLONE", tmp_path / name)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SystemExit, match="in its path: move it where the path has none"):
+        install.check_machine()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("SERVER_BYTES", 10**18, r"has \d+ MB free, and packages and servers need \d+ MB there: make room"),
+        ("SHARED_MEMORY", Path("/nowhere"), "/nowhere cannot be written, and PostgreSQL needs it"),
+    ],
+)
+def test_what_a_machine_lacks_is_one_sentence(
+    attribute: str, value: object, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "SERVER_BYTES", 1)
+    monkeypatch.setattr(install, "NEEDED_BYTES", 1)
+    install.check_machine()
+    monkeypatch.setattr(install, attribute, value)
+    with pytest.raises(SystemExit, match=sentence):
+        install.check_machine()
+
+
+def test_room_is_counted_for_each_disk(tmp_path: Path) -> None:
+    assert install._needed_bytes(tmp_path, tmp_path) == {tmp_path: 2_000 * install.MEGABYTE}
+    on_proc = install._needed_bytes(tmp_path, Path("/proc"))
+    assert on_proc == {tmp_path: 800 * install.MEGABYTE, Path("/proc"): 1_200 * install.MEGABYTE}
 
 
 def test_a_change_of_an_included_file_is_a_change(tmp_path: Path) -> None:

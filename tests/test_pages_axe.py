@@ -18,7 +18,7 @@ from benchhub.reports.sharing import publish
 from . import pages
 from .pages import PAGES
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 VENDOR = Path(__file__).parent / "vendor"
 SCHEMES, WIDTHS = ("light", "dark"), (1440, 360)
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.

@@ -46,30 +46,39 @@ def authority(name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     return signed(subject, key, subject, key, x509.BasicConstraints(ca=True, path_length=0)), key
 
 
-def signed(subject: Any, key: Any, issuer: Any, issuer_key: Any, *extensions: Any) -> x509.Certificate:
+def signed(
+    subject: Any, key: Any, issuer: Any, issuer_key: Any, *extensions: Any, has_identifiers: bool = True
+) -> x509.Certificate:
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-    for extension in extensions:
+    identifiers = [
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+    ]
+    for extension in [*extensions, *(identifiers if has_identifiers else [])]:
         builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
     return builder.sign(issuer_key, hashes.SHA256())
 
 
 @pytest.fixture(scope="module")
 def private_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the authority's certificate, and two of servers with their keys: `right` and `wrong` name."""
+    """A folder with the authority's certificate, and those of servers with their keys.
+
+    `right` and `wrong` are of this name and another, `plain` has no key identifiers, as private authorities make them.
+    """
     folder = tmp_path_factory.mktemp("ca")
     certificate, key = authority("Private authority")
     pem = certificate.public_bytes(serialization.Encoding.PEM)
     (folder / "ca.pem").write_bytes(pem)
-    for file, names in (
-        ("right", [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
-        ("wrong", [x509.DNSName("elsewhere.example")]),
-    ):
+    (folder / "other.pem").write_bytes(authority("Another")[0].public_bytes(serialization.Encoding.PEM))
+    here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    for file, names in (("right", here), ("plain", here), ("wrong", [x509.DNSName("elsewhere.example")])):
         own = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, file)])
-        made = signed(subject, own, certificate.subject, key, x509.SubjectAlternativeName(names))
+        alternatives = x509.SubjectAlternativeName(names)
+        made = signed(subject, own, certificate.subject, key, alternatives, has_identifiers=file != "plain")
         secret = own.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
@@ -151,10 +160,21 @@ def test_a_notice_goes_over_https_to_a_server_whose_authority_is_named(settings,
     assert (sent.state, sent.status, sent.error) == ("sent", 204, "")
 
 
+def test_a_private_authority_that_leaves_out_key_identifiers_is_trusted_by_every_python(settings, private_ca):
+    settings.WEBHOOK_NETWORKS, settings.WEBHOOK_CA_FILE = HERE, str(private_ca / "ca.pem")
+    with outside(private_ca / "plain.pem") as server:
+        assert post.post(server.url, b"{}", {}) == 204
+    assert [body for _path, _headers, body in server.posts] == [b"{}"]
+
+
 @pytest.mark.parametrize(
     ("certificate", "authorities", "word"),
-    [("right", "", "WEBHOOK_CA_FILE"), ("wrong", "ca.pem", "localhost")],
-    ids=["an authority that nobody named", "the certificate of another name"],
+    [
+        ("right", "", "Set WEBHOOK_CA_FILE to a file"),
+        ("right", "other.pem", "nor in the file of WEBHOOK_CA_FILE: add it there"),
+        ("wrong", "ca.pem", "localhost'[.]$"),
+    ],
+    ids=["an authority that nobody named", "another authority is named", "the certificate of another name"],
 )
 def test_nothing_is_told_to_a_server_that_cannot_prove_who_it_is(settings, private_ca, certificate, authorities, word):
     settings.WEBHOOK_NETWORKS = HERE

@@ -19,7 +19,7 @@ from benchhub.embedded import EmbeddedError, broker, proc, programs
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
-from benchhub.embedded.processes import MARKER, Child, InterruptError, Processes, last_lines
+from benchhub.embedded.processes import MARKER, TARGET_SUFFIX, Child, InterruptError, Processes, last_lines
 from benchhub.embedded.sshd import SshTarget
 
 USERNAME = "demo"
@@ -261,7 +261,7 @@ QUIET_WORKER = ("--without-gossip", "--without-mingle")
 
 def target_marker(marker: str) -> str:
     """Return the mark of what runs on the target, apart from that of the servers."""
-    return f"{marker}-target"
+    return f"{marker}{TARGET_SUFFIX}"
 
 
 def _instance(major: int, cluster: Cluster) -> dict[str, object]:

@@ -18,7 +18,7 @@ from benchhub.embedded import EmbeddedError, ports, proc
 from benchhub.embedded.account import Account
 
 MEGABYTE = 1_000_000
-FIRST_START_BYTES = 1_500 * MEGABYTE
+FIRST_START_BYTES = 1_200 * MEGABYTE
 NEXT_START_BYTES = 300 * MEGABYTE
 WEB_PORT = 8000
 

@@ -11,6 +11,8 @@ from benchhub.embedded import EmbeddedError
 
 # Below 32768 the kernel hands out no port for outgoing connections, so a free one stays free until it is used.
 LOWEST, HIGHEST = 10_240, 32_000
+# Apart from the seed that tests set alike in all their processes: these would ask for the same ports.
+UNSEEDED = random.SystemRandom()
 
 
 def is_free(port: int) -> bool:
@@ -26,7 +28,7 @@ def is_free(port: int) -> bool:
 def free_port(promised: Collection[int] = ()) -> int:
     """Return a free port at random, so that two clones that start at once hardly meet; none of `promised`."""
     for _ in range(200):
-        port = random.randint(LOWEST, HIGHEST)
+        port = UNSEEDED.randint(LOWEST, HIGHEST)
         if port not in promised and is_free(port):
             return port
     raise EmbeddedError(f"No free TCP port was found on 127.0.0.1 between {LOWEST} and {HIGHEST}.")

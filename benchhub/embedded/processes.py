@@ -1,8 +1,8 @@
 """Child processes of one supervisor: started with a log each, stopped in reverse order, never left behind.
 
 Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone. A note per child under
-`notes` outlives a supervisor that was killed; `stop_leftovers` of the next one reads them. What has no note is found
-by the marker in its environment, or by its errors that go into `logs`.
+`notes` outlives a supervisor that was killed; `stop_leftovers` of its guard (guard.py) or of the next one reads them.
+What has no note is found by the marker in its environment, or by its errors that go into `logs`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchhub.embedded import EmbeddedError, proc
+from benchhub.embedded import EmbeddedError, guard, proc
 from benchhub.embedded.account import Account
 
 MARKER = "BENCHHUB_DEMO"
+TARGET_SUFFIX = "-target"  # of the mark of jobs that run below a supervisor's SSH daemon
 POLL_S = 0.05
 # What a child gets of the environment: nothing that would change what a server does (PGPORT, PYTHONPATH, ...).
-PLAIN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
+PLAIN_ENVIRONMENT: dict[str, str] = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
 Command = Sequence[str | Path]
 StopSignals = Sequence[tuple[int, float]]
@@ -80,6 +81,7 @@ class Processes:
         self.interrupted = threading.Event()
         self._children: dict[str, Child] = {}
         self._named: set[str] = set()
+        self._guard: guard.Guard | None = None
         self._stopping = False
         self._lock = threading.Lock()
         for directory in (self.logs, self.notes):
@@ -111,6 +113,7 @@ class Processes:
             self._check()
             self._refuse_second(name)
             log = self._log(name)
+            self._guard = self._guard or self._post_guard()
             marked = {**environment, MARKER: self.marker}
             process = _spawn(command, log, to_terminal, folder, marked, account, inherits)
             identity = proc.identify(process.pid) or proc.Identity(process.pid, 0, proc.boot_id())
@@ -182,10 +185,16 @@ class Processes:
             self._stopping = True
         for child in reversed(list(self._children.values())):
             self.stop(child)
+        if self._guard:
+            self._guard.dismiss()
+            self._guard = None
 
     def kill_marked(self) -> int:
         """Kill whatever else carries this supervisor's mark, and return how many processes there were."""
         return proc.kill_marked(MARKER, self.marker, self.logs)
+
+    def _post_guard(self) -> guard.Guard:
+        return guard.post(self.notes.parent, [f"{self.marker}{TARGET_SUFFIX}", self.marker], PLAIN_ENVIRONMENT)
 
     def _refuse_second(self, name: str) -> None:
         """Refuse a second child of one name: it would take the place of the first, which nobody would stop."""
@@ -210,6 +219,7 @@ def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
 
     Return how many processes were still alive.
     """
+    proc.kill_marked(guard.VARIABLE, str(folder))  # or it would end what is started here next
     stopped = 0
     notes, logs = folder / "run", folder / "log"
     paths = sorted(notes.glob("*.child.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)

@@ -16,7 +16,7 @@ from runners.conftest import fake_spec
 from runners.job import CHUNK_BYTES, Attempt, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 
-pytestmark = pytest.mark.target
+pytestmark = [pytest.mark.long, pytest.mark.target]
 
 
 async def test_a_run_is_started_waited_for_and_collected(bench):

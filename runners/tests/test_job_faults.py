@@ -15,7 +15,7 @@ from runners.conftest import Bench, FakeTool, fake_spec
 from runners.job import Look, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 
-pytestmark = pytest.mark.target
+pytestmark = [pytest.mark.long, pytest.mark.target]
 
 STUBBORN = """\
 sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.1; done' &

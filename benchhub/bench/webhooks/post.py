@@ -21,6 +21,8 @@ from django.conf import settings
 
 TIMEOUT_S = 10.0  # of all but the look-up of the name; 20 in a row end before the lease of their notices
 MOST_BYTES = 16_384
+# What OpenSSL answers where no authority that is trusted has signed: X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT and on.
+UNKNOWN_AUTHORITY = range(18, 22)
 # Addresses that Python calls global, but that lead to another address, to a site's own network or to nobody.
 TRANSLATED = tuple(
     ipaddress.ip_network(network)
@@ -48,8 +50,7 @@ def post(url: str, body: bytes, headers: dict[str, str], within_s: float = TIMEO
         connection.request("POST", path, body, headers)
         return _status(connection.sock, until_s)
     except ssl.SSLCertVerificationError as error:
-        reason = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
-        raise OSError(f"{reason} That of a private authority belongs into WEBHOOK_CA_FILE.") from error
+        raise OSError(_untrusted_text(error)) from error
     except TimeoutError as error:
         raise OSError(f"It did not answer within {within_s:g} s.") from error
     except http.client.HTTPException as error:
@@ -150,6 +151,16 @@ class _Answer(io.RawIOBase):
         return count
 
 
+def _untrusted_text(error: ssl.SSLCertVerificationError) -> str:
+    """Say why a certificate is refused, and what to do where its authority is unknown."""
+    reason = f"Its certificate is not trusted: {error.verify_message.rstrip('.')}."
+    if error.verify_code not in UNKNOWN_AUTHORITY:
+        return reason
+    if settings.WEBHOOK_CA_FILE:
+        return f"{reason} Its authority is neither of the system's nor in the file of WEBHOOK_CA_FILE: add it there."
+    return f"{reason} Set WEBHOOK_CA_FILE to a file with the certificate of its private authority."
+
+
 def _left_s(until_s: float) -> float:
     left_s = until_s - time.monotonic()
     if left_s <= 0:
@@ -162,8 +173,13 @@ def _port(parts: SplitResult) -> int:
 
 
 def _trust() -> ssl.SSLContext:
-    """Trust the authorities of the system, and those of WEBHOOK_CA_FILE beside them."""
+    """Trust the authorities of the system, and those of WEBHOOK_CA_FILE beside them.
+
+    Python 3.13 began to refuse certificates that lack key identifiers, as those of many private authorities do. That
+    is a rule of form, and who may vouch for whom is checked without it: all versions of Python decide alike.
+    """
     context = ssl.create_default_context()
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if settings.WEBHOOK_CA_FILE:
         context.load_verify_locations(settings.WEBHOOK_CA_FILE)
     return context

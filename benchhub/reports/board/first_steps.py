@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchhub.catalog.models import Hardware, Host, Instance
+from benchhub.catalog.models import Host, Instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,10 @@ class FirstStep:
 
 
 def first_steps() -> list[FirstStep]:
+    """Return the steps, each done where people of this installation took it.
+
+    Published reports bring hardware that nobody here has: what counts is that a host has been told what it is.
+    """
     is_probed = Host.objects.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()
     return [
         FirstStep(
@@ -39,7 +43,7 @@ def first_steps() -> list[FirstStep]:
             "Say what is measured",
             "The hardware as it was bought, with what it cost, and the PostgreSQL instance that the probe found.",
             (
-                Part("Hardware", "hardware-list", Hardware.objects.current().exists()),
+                Part("Hardware", "hardware-list", Host.objects.filter(hardware__isnull=False).exists()),
                 Part("Instances", "instances", Instance.objects.current().exists()),
             ),
         ),

@@ -23,7 +23,7 @@ from benchhub.bench.queue import queue, timetable
 from benchhub.catalog.models import Host
 from runners.job import StartOutcome
 
-pytestmark = [pytest.mark.django_db, pytest.mark.target]
+pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.target]
 OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ"
 # Messages of SSH before anything is encrypted (RFC 4253, RFC 5656): what may be sent to a host that is not trusted.
 DISCONNECT, KEXINIT, KEX_ECDH_INIT = 1, 20, 30

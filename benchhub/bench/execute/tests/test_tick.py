@@ -15,7 +15,7 @@ from benchhub.bench.plan import plan
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
-pytestmark = [pytest.mark.django_db, pytest.mark.target]
+pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.target]
 ABOUT_THE_MACHINE = ("clients-idle", "host-busy", "stolen-cpu", "throttled")
 
 

@@ -57,6 +57,7 @@ class Command(BaseCommand):
         Path(target_facts["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
         if not follow(experiment, Progress(sys.stdout, since)):
             raise CommandError(f"Not every run succeeded: the page {path} gives the reasons.")
+        self.stdout.write(f"  Runs of {DURATION_S} s on one machine support no verdict on the two builds.")
 
 
 def ensure_user(user_facts: dict[str, str]) -> None:

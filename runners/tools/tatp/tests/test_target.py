@@ -17,7 +17,7 @@ from runners.tools.tatp.loaded import probability, read_distributions
 from runners.tools.tatp.parameters import TRANSACTIONS, read
 from runners.tools.tatp.testing import SUBSCRIBERS, TATP, load, spec_of
 
-pytestmark = pytest.mark.target
+pytestmark = [pytest.mark.long, pytest.mark.target]
 
 SMALL = {"subscribers": 3_000, "seed": 7}
 # Of SMALL, as the first release made it: it must never change, or old results stand for other rows.
