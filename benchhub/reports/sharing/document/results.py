@@ -26,6 +26,9 @@ RATIOS = (
     "corrected for the number of levels (Welch, Holm). With fewer it is not tested, and its range sets the worst "
     "repeat against the other's best, and the other way round."
 )
+FOUND = "found"
+# The one sentence of what was found that depends on prices.
+PRICES_PART = "prices"
 UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
 
@@ -45,8 +48,8 @@ def findings(comparison: Comparison, remarks: str) -> Node:
         blocks.append(nodes.paragraph(first, "lead", series=entry.series))
         blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *sentences.get(entry.key, ()))]
     if comparison.prices.lead:
-        blocks.append(nodes.paragraph(comparison.prices.lead, "lead"))
-    return nodes.section("found", "What was found", [*blocks, *_doubts(comparison.doubts)])
+        blocks.append(nodes.paragraph(comparison.prices.lead, "lead") | {"part": PRICES_PART})
+    return nodes.section(FOUND, "What was found", [*blocks, *_doubts(comparison.doubts)])
 
 
 def _doubts(doubts: Doubts) -> list[Node]:
