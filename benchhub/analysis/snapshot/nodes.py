@@ -55,9 +55,9 @@ def confidence(words: str, level: str, reason: str, more: str) -> Node:
     return {"words": words, "level": level, "reason": reason, "more": more}
 
 
-def choice(title: str, chosen: str, makers: str) -> Node:
+def choice(title: str, selected: str, makers: str) -> Node:
     """Build what a reader chose otherwise than the maker of a link."""
-    return {"title": title, "chosen": chosen, "makers": makers}
+    return {"title": title, "selected": selected, "makers": makers}
 
 
 def figure(name: str, title: str, label: str, plotly: Mapping[str, Any], about: Sequence[str] = ()) -> Node:

@@ -72,7 +72,7 @@ class _Projector:
 
     def choices(self, document: Node) -> Node:
         """Return what a reader chose; the key is absent where the terms are the maker's."""
-        rows = [self.texts(node, ("title", "chosen", "makers")) for node in document.get("choice", ())]
+        rows = [self.texts(node, ("title", "selected", "makers")) for node in document.get("choice", ())]
         return {"choice": rows} if rows else {}
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:

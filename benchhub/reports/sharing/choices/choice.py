@@ -22,10 +22,10 @@ OPEN: Mapping[str, str] = {
 }
 MOST_VALUES = 40
 AS_LISTED = "as listed"
-Asked = tuple[tuple[str, tuple[str, ...]], ...]
+Selection = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def asked(query: QueryDict) -> Asked:
+def selection(query: QueryDict) -> Selection:
     """Return what an address asks for, bounded; what it does not name is the maker's."""
     values = {name: [value.strip()[:20] for value in query.getlist(name) if value.strip()] for name in OPEN}
     return tuple((name, tuple(values[name][:MOST_VALUES])) for name in OPEN if values[name])
@@ -33,7 +33,7 @@ def asked(query: QueryDict) -> Asked:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A value that may be chosen, with its text."""
+    """A value that may be selected, with its text."""
 
     value: str
     text: str
@@ -41,12 +41,12 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What may be chosen of one name: `makers` are the values of the maker's choice, `chosen` the reader's."""
+    """What may be selected of one name: `makers` are the values of the maker's choice, `selected` the reader's."""
 
     name: str
     options: tuple[Option, ...]
     makers: tuple[str, ...]
-    chosen: tuple[str, ...]
+    selected: tuple[str, ...]
     problem: str = ""
 
     @property
@@ -55,16 +55,16 @@ class Control:
 
     @property
     def is_changed(self) -> bool:
-        return self.chosen != self.makers
+        return self.selected != self.makers
 
     @property
     def has_several(self) -> bool:
-        """Tell whether several values may be chosen at once."""
+        """Tell whether several values may be selected at once."""
         return self.name == "licence"
 
     @property
-    def chosen_words(self) -> str:
-        return self.words(self.chosen)
+    def selected_words(self) -> str:
+        return self.words(self.selected)
 
     def words(self, values: Sequence[str]) -> str:
         """Write values as readers know them."""
@@ -103,29 +103,29 @@ class Choice:
         """Return the end of an address that keeps the choice; empty for the maker's."""
         parameters = QueryDict(mutable=True)
         for control in self.changed:
-            parameters.setlist(control.name, list(control.chosen))
+            parameters.setlist(control.name, list(control.selected))
         return f"?{parameters.urlencode()}" if parameters else ""
 
 
-def read(pricing: Pricing, is_open: Collection[str], asked: Asked) -> Choice:
+def read(pricing: Pricing, is_open: Collection[str], selection: Selection) -> Choice:
     """Read a choice. `pricing` has the maker's terms; what is closed or not understood stays as the maker has it."""
-    values = dict(asked)
+    values = dict(selection)
     controls = tuple(_control(name, pricing.table, is_open, values.get(name, ())) for name in OPEN)
     return Choice(controls, _query(pricing, controls), is_open)
 
 
 def _control(name: str, table: Table, is_open: Collection[str], values: tuple[str, ...]) -> Control:
     options, makers = tuple(_options(name, table)), _makers(name, table)
-    chosen = tuple(option.value for option in options if option.value in values)
-    if not values or (chosen == makers and len(chosen) == len(set(values))):
+    selected = tuple(option.value for option in options if option.value in values)
+    if not values or (selected == makers and len(selected) == len(set(values))):
         return Control(name, options, makers, makers)
     if name not in is_open:
         return Control(name, options, makers, makers, f"{OPEN[name]}: whoever made this link keeps the choice closed.")
-    is_valid = len(chosen) == len(set(values)) and (name == "licence" or len(chosen) == 1)
+    is_valid = len(selected) == len(set(values)) and (name == "licence" or len(selected) == 1)
     if not is_valid:
         problem = f"{OPEN[name]}: there is no such choice, so that of whoever made this link stays."
         return Control(name, options, makers, makers, problem)
-    return Control(name, options, makers, chosen)
+    return Control(name, options, makers, selected)
 
 
 def _options(name: str, table: Table) -> Iterable[Option]:
@@ -170,5 +170,5 @@ def _query(pricing: Pricing, controls: Iterable[Control]) -> QueryDict:
 def _parameters(control: Control, table: Table) -> list[str]:
     """Return the values as a query of the page has them: of licences their keys, which no link shows."""
     if control.name == "licence":
-        return [str(table.licence_models[int(value) - 1].pk) for value in control.chosen]
-    return [value for value in control.chosen if value != AS_LISTED]
+        return [str(table.licence_models[int(value) - 1].pk) for value in control.selected]
+    return [value for value in control.selected if value != AS_LISTED]

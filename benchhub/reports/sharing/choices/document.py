@@ -15,15 +15,15 @@ from benchhub.reports.sharing.document import answer, prices
 from benchhub.reports.sharing.document.results import FOUND, PRICES_PART
 from benchhub.reports.sharing.frozen import pricing as frozen
 
-from .choice import Asked, Choice, read
+from .choice import Choice, Selection, read
 
 PRICED_SECTIONS = ("prices", "price-figures", "what-if")
 PRICED_TABLES = ("prices", "bars", "clients", "split", "break-even", "sensitivity", "standbys", "pareto")
 
 
-def choice(document: Node, is_open: Collection[str], asked: Asked) -> Choice:
+def choice(document: Node, is_open: Collection[str], selection: Selection) -> Choice:
     """Read the choice of a reader. Needs a document for which `is_frozen` holds."""
-    return read(frozen.pricing(document, _makers_query(document)), is_open, asked)
+    return read(frozen.pricing(document, _makers_query(document)), is_open, selection)
 
 
 def _makers_query(document: Node) -> QueryDict:
@@ -45,7 +45,7 @@ def at_choice(document: Node, choice: Choice) -> Node:
         "sections": _spliced(sections, PRICED_SECTIONS, prices.sections(pricing)),
         "tables": _spliced(document["tables"], PRICED_TABLES, prices.tables(pricing)),
         "choice": [
-            nodes.choice(control.title, control.words(control.chosen), control.words(control.makers))
+            nodes.choice(control.title, control.words(control.selected), control.words(control.makers))
             for control in choice.changed
         ],
     }

@@ -13,7 +13,7 @@ from benchhub.analysis.snapshot.redaction import Redactor
 from benchhub.reports.models import Projection
 from benchhub.reports.sharing.frozen.pricing import is_frozen
 
-from .choice import Asked, Choice, Control
+from .choice import Choice, Control, Selection
 from .document import at_choice, choice
 
 EDITIONS_KEPT = 16
@@ -42,21 +42,21 @@ class Edition:
         return canonical.from_bytes(self.content)
 
 
-def edition(projection: Projection, is_open: Iterable[str], asked: Asked) -> Edition:
+def edition(projection: Projection, is_open: Iterable[str], selection: Selection) -> Edition:
     """Return the edition that a reader asks for. What they may not choose stays as the maker of the link has it."""
     names = tuple(is_open)
     if not names:
         return Edition(bytes(projection.content), projection.sha256)
-    return _edition(projection.pk, projection.sha256, names, asked)
+    return _edition(projection.pk, projection.sha256, names, selection)
 
 
 @lru_cache(maxsize=EDITIONS_KEPT)
-def _edition(pk: int, sha256: str, is_open: tuple[str, ...], asked: Asked) -> Edition:
+def _edition(pk: int, sha256: str, is_open: tuple[str, ...], selection: Selection) -> Edition:
     projection = Projection.objects.select_related("snapshot").get(pk=pk)
     document = canonical.from_bytes(bytes(projection.snapshot.content))
     if not is_frozen(document):
         return Edition(bytes(projection.content), sha256)
-    made = choice(document, is_open, asked)
+    made = choice(document, is_open, selection)
     panel = _panel(made, Redactor(document.get("names", ()), projection.hidden))
     if not made.changed:
         return Edition(bytes(projection.content), sha256, panel)

@@ -50,10 +50,10 @@ class NoFileError(Exception):
     """There is no file of that name; the message lists the names that there are."""
 
 
-def file(projection: Projection, name: str, chosen: Edition | None = None) -> HttpResponse:
+def file(projection: Projection, name: str, edition: Edition | None = None) -> HttpResponse:
     """Answer with the file of this name, or with a sentence that says why there is none."""
     try:
-        return made(projection, name, chosen).response
+        return made(projection, name, edition).response
     except NoFileError as error:
         return _sentence(error, 404)
     except pdf.NoPdfError as error:
@@ -64,7 +64,7 @@ def _sentence(error: Exception, status: int) -> HttpResponse:
     return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
-def made(projection: Projection, name: str, chosen: Edition | None = None) -> Made:
+def made(projection: Projection, name: str, edition: Edition | None = None) -> Made:
     """Make the file of a name, of the edition that a reader chose; a PDF is always as the maker of the link has it.
 
     Names are data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with
@@ -72,7 +72,7 @@ def made(projection: Projection, name: str, chosen: Edition | None = None) -> Ma
     """
     stem, _, kind = name.partition(".")
     makers = Edition(bytes(projection.content), projection.sha256)
-    content = _content(projection, chosen if chosen and kind != "pdf" else makers, stem, kind)
+    content = _content(projection, edition if edition and kind != "pdf" else makers, stem, kind)
     return Made(content, TYPES[kind], f"{slugify(makers.document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
 
 

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.reports.models import Projection
-from benchhub.reports.sharing.choices.choice import Asked
+from benchhub.reports.sharing.choices.choice import Selection
 from benchhub.reports.sharing.choices.edition import Panel, edition
 
 from . import pdf
@@ -104,14 +104,14 @@ class OneFilePage(DocumentPage):
 
 @lru_cache(maxsize=PAGES_KEPT)
 def page(
-    pk: int, as_report: bool = False, picture: str = "", is_open: tuple[str, ...] = (), asked: Asked = ()
+    pk: int, as_report: bool = False, picture: str = "", is_open: tuple[str, ...] = (), selection: Selection = ()
 ) -> tuple[bytes, bytes]:
     """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
 
     `picture` is the absolute address of its preview card's picture, as other sites ask for. Readers may choose what
-    `is_open` names, and this one asks for `asked`.
+    `is_open` names, and this one asks for `selection`.
     """
-    made = edition(Projection.objects.get(pk=pk), is_open, asked)
+    made = edition(Projection.objects.get(pk=pk), is_open, selection)
     shown_page = DocumentPage(made.document, made.sha256, as_report, picture, made.panel)
     html = html_page(shown_page).encode()
     return html, gzip.compress(html, mtime=0)

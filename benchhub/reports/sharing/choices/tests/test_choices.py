@@ -15,7 +15,7 @@ from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Snapshot
 from benchhub.reports.sharing import publish
-from benchhub.reports.sharing.choices.choice import OPEN, asked
+from benchhub.reports.sharing.choices.choice import OPEN, selection
 from benchhub.reports.sharing.choices.edition import edition
 from benchhub.reports.sharing.conftest import SECRETS
 from benchhub.reports.sharing.document import comparison as comparison_document
@@ -38,7 +38,7 @@ def reader():
 
 
 def chosen(snapshot, query, hidden=(), is_open=EVERYTHING):
-    return edition(publish.projection(snapshot, hidden), is_open, asked(QueryDict(query)))
+    return edition(publish.projection(snapshot, hidden), is_open, selection(QueryDict(query)))
 
 
 def on_the_page(comparison, **changes):
@@ -163,7 +163,7 @@ def test_one_choice_in_order_is_shown_while_another_is_refused(snapshot):
     made = chosen(snapshot, "term=5&load=900")
     assert made.panel.suffix == "?term=5"
     assert len(made.panel.problems) == 1
-    assert made.document["choice"] == [{"title": "Term, in years", "chosen": "5 years", "makers": "3 years"}]
+    assert made.document["choice"] == [{"title": "Term, in years", "selected": "5 years", "makers": "3 years"}]
 
 
 def test_the_makers_choice_has_the_bytes_that_were_published(snapshot):
@@ -190,7 +190,7 @@ def test_a_reader_sees_the_makers_choice_and_the_way_back_to_it(share, reader):
 def test_files_follow_the_choice_and_a_digest_of_their_own_says_so(share, reader):
     _, address = share((), choices=("term",))
     makers, own = (reader.get(f"{address}data.json{query}").content for query in ("", "?term=5"))
-    assert json.loads(own)["choice"][0]["chosen"] == "5 years"
+    assert json.loads(own)["choice"][0]["selected"] == "5 years"
     assert canonical.digest(own) in reader.get(f"{address}?term=5").content.decode()
     assert canonical.digest(makers) in reader.get(address).content.decode()
     csv = reader.get(f"{address}prices.csv?term=5").content.decode()
@@ -234,7 +234,7 @@ def test_a_snapshot_of_an_earlier_release_offers_no_choice(snapshot, publisher, 
 
 def test_an_address_with_thousands_of_values_is_read_within_bounds(snapshot):
     query = QueryDict("&".join(f"licence={number}" for number in range(5000)) + "&term=" + "9" * 5000)
-    (term, licences) = asked(query)
+    (term, licences) = selection(query)
     assert (len(term[1][0]), len(licences[1])) == (20, 40)
 
 
