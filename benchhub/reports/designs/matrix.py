@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from benchhub.analysis.curves import curve
 from benchhub.analysis.curves.curve import Curve, Level, RunPoint, UnlikeRunsError
 from benchhub.analysis.words import count, significant
 from benchhub.bench.models import Design, Experiment, Run, System
-from benchhub.bench.plan.designs_like import matrix as plan_matrix
+from benchhub.bench.plan import designs_like as plan
 from benchhub.reports.curves import curves
 
 from . import queries
@@ -68,6 +71,10 @@ class HeatMap:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
 
+    def column(self, place: int) -> list[tuple[str, Cell]]:
+        """Return the cells of a column that have a number, each with the value of its row."""
+        return [(value, cell) for value, cells in self.rows if (cell := cells[place])]
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -113,6 +120,11 @@ class Matrix:
         """Return the other dimensions with several values; without clients, all numbers are peaks."""
         return [dimension for dimension in self.many if dimension not in (rows, columns, CLIENTS)]
 
+    def order(self, place: Place, dimensions: Iterable[str]) -> list[int]:
+        """Return the positions of a curve in these dimensions, to sort by."""
+        names = [name for name in dimensions if name != CLIENTS]
+        return [self.values[name].index(place.values[name]) for name in names]
+
     def heat_maps(self, rows: str, columns: str) -> list[HeatMap]:
         """Return a table for each combination of the other dimensions. One scale of shades serves them all."""
         rest = self.rest(rows, columns)
@@ -156,15 +168,33 @@ def _points(runs: Iterable[Run]) -> dict[tuple[int, int], list[RunPoint]]:
 
 def _names(parts: Sequence[Experiment]) -> dict[int, dict[str, str]]:
     """Return the values of each part by its key. Workloads that differ in scale alone have one name."""
-    grid = plan_matrix(parts) if parts else None
-    workloads: dict[int, str] = {}
+    grid = plan.matrix(parts) if parts else None
+    workloads = _workloads(grid) if grid else {}
     names: dict[int, dict[str, str]] = {}
     for (number, scale, rule), part in grid.parts.items() if grid else ():
-        name = workloads.setdefault(number, str(part.workload))
-        if name in [other for key, other in workloads.items() if key != number]:
-            workloads[number] = name = f"{name} ({number})"
+        name = workloads[number]
         names[part.pk] = {WORKLOAD: name, SCALE: f"{scale:,}", THREADS: rule}
     return names
+
+
+def _workloads(grid: plan.Matrix) -> dict[int, str]:
+    """Name each workload of a design without its scale, which has a dimension of its own."""
+    names: dict[int, list[str]] = {}
+    for (number, _, _), part in grid.parts.items():
+        names.setdefault(number, []).append(str(part.workload))
+    common = {number: _without_scale(dict.fromkeys(group)) for number, group in names.items()}
+    counts = Counter(common.values())
+    return {number: name if counts[name] == 1 else f"{name} ({number})" for number, name in common.items()}
+
+
+def _without_scale(names: Iterable[str]) -> str:
+    """Return what names of one workload at several scales begin with: TPC-B of 'TPC-B, scale 10' and so on."""
+    first, *others = names
+    if not others:
+        return first
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(first, *others, strict=False))
+    start = "".join(letter for letter, *_ in alike).rstrip("0123456789")
+    return re.sub(r"[\s,;:(@-]*(\b(scale|factor|size|at|s|sf)\b[\s=]*)*$", "", start, flags=re.IGNORECASE) or first
 
 
 def _ordered(

@@ -30,6 +30,10 @@ class DesignResultPage(DesignPage):
         return Matrix.load(self.design, self.parts)
 
     @property
+    def is_under_way(self) -> bool:
+        return self.ended_count < self.planned_count or not self.matrix.places
+
+    @property
     def dimensions(self) -> list[tuple[str, str]]:
         """Return what may be rows and columns, as (name, title)."""
         return [(name, DIMENSIONS[name]) for name in self._names]
@@ -77,8 +81,16 @@ class DesignResultPage(DesignPage):
         return "Throughput" if CLIENTS in self._turned else "Peak throughput"
 
     @cached_property
-    def heat_maps(self) -> list[HeatMap]:
-        return self.matrix.heat_maps(self.rows, self.columns)
+    def heat_maps(self) -> list[tuple[HeatMap, Panel | None]]:
+        """Return the heat maps, each with a picture of the same numbers; with clients, the curves are that picture."""
+        maps = self.matrix.heat_maps(self.rows, self.columns)
+        return [(heat_map, self._picture(heat_map, number)) for number, heat_map in enumerate(maps, start=1)]
+
+    def _picture(self, heat_map: HeatMap, number: int) -> Panel | None:
+        if CLIENTS in self._turned or not self.matrix.unit or len(heat_map.rows) < 2:
+            return None
+        title = f"Peaks by {self.row_title.lower()}{', ' if heat_map.title else ''}{heat_map.title}"
+        return Panel(f"map-{number}", title, figure=figures.along(self.matrix, heat_map, self.rows))
 
     @property
     def best_text(self) -> str:
@@ -92,7 +104,9 @@ class DesignResultPage(DesignPage):
 
     @cached_property
     def peaks(self) -> Panel:
-        return figures.peaks(self.matrix, self.rows, self.columns)
+        """Return the table of peaks with the dimensions that have several values; its CSV has them all."""
+        dimensions = [name for name in figures.NAMED if name in self.matrix.many] or [WORKLOAD]
+        return figures.peaks(self.matrix, dimensions)
 
     @cached_property
     def multiples(self) -> list[tuple[Panel, str]]:
@@ -109,7 +123,7 @@ class DesignResultPage(DesignPage):
 
     def table(self, name: str) -> Panel | None:
         """Return the panel of a name, for its CSV; None where there is none."""
-        panels = [self.peaks, *(panel for panel, _ in self.multiples)] if self.matrix.places else []
+        panels = [figures.peaks(self.matrix), *(panel for panel, _ in self.multiples)] if self.matrix.places else []
         return next((panel for panel in panels if panel.name == name), None)
 
 

@@ -8,7 +8,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.catalog.models import Hardware, Workload
-from benchhub.reports.designs.matrix import CLIENTS, SCALE, THREADS, Matrix, peak_words
+from benchhub.reports.designs.matrix import CLIENTS, SCALE, THREADS, Matrix, _without_scale, peak_words
 from benchhub.reports.designs.page import DesignResultPage
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,7 @@ def test_the_page_answers_first_and_each_picture_has_a_table_and_a_download(desi
     for name in ("peaks", "curves-1", "curves-2"):
         assert f"csv={name}" in text
     assert "curves-3" not in text
+    assert 'data-figure="figure-map-1"' in text
 
 
 def test_the_peak_table_as_csv_has_every_part(design, client):
@@ -96,7 +97,7 @@ def test_the_peak_table_as_csv_has_every_part(design, client):
     head, *lines = response.content.decode().splitlines()
     assert head.startswith('Workload,Scale,Threads,System,"Peak, TPS",Unit,Clients,From,To,which is,Runs,Edge')
     assert len(lines) == len(MEASURED)
-    assert ",10,clients,PostgreSQL 18,1000,TPS,8,980,1020,range of repeats,2,highest," in lines[0]
+    assert "select-only,10,clients,PostgreSQL 18,1000,TPS,8,980,1020,range,2,highest," in lines[0]
     assert client.get(f"/designs/{design.pk}/?csv=nothing").status_code == 404
 
 
@@ -124,6 +125,39 @@ def test_more_parts_need_no_more_queries(design, django_assert_num_queries):
         Matrix.load(first, DesignResultPage(first, {}).parts)
     with django_assert_num_queries(3):
         Matrix.load(design, DesignResultPage(design, {}).parts)
+
+
+def test_a_picture_beside_the_map_has_its_numbers_and_names_its_lines(design):
+    ((_, picture),) = DesignResultPage(design, {"rows": "scale", "columns": "threads"}).heat_maps
+    assert [(trace["name"], trace["x"], trace["customdata"]) for trace in picture.figure["data"]] == [
+        ("clients", ["10", "100"], ["1,000", "500"]),
+        ("1", ["10", "100"], ["600", "250"]),
+    ]
+    assert [name["text"] for name in picture.figure["layout"]["meta"]["names"]] == ["clients", "1"]
+
+
+def test_curves_keep_the_colour_of_their_column_in_every_picture(design):
+    page = DesignResultPage(design, {"rows": "scale", "columns": "threads"})
+    titles = [panel.title for panel, _ in page.multiples]
+    figures = [panel.figure["data"] for panel, _ in page.multiples]
+    lines = [[trace for trace in traces if "each run" not in trace["name"]] for traces in figures]
+    colours = [{trace["name"]: trace["meta"]["series"] for trace in traces} for traces in lines]
+    assert titles == ["Scale 10", "Scale 100"]
+    assert colours == [{"threads clients": 0, "threads 1": 1}] * 2
+
+
+@pytest.mark.parametrize(
+    ("names", "name"),
+    [
+        (["TPC-B, scale 10", "TPC-B, scale 100"], "TPC-B"),
+        (["select-only 10", "select-only 100"], "select-only"),
+        (["tpcb@s10", "tpcb@s300"], "tpcb"),
+        (["100", "1000"], "100"),
+        (["Only one, scale 10"], "Only one, scale 10"),
+    ],
+)
+def test_a_workload_is_named_without_its_scale(names, name):
+    assert _without_scale(names) == name
 
 
 def test_a_run_that_was_set_aside_is_in_no_cell(design):

@@ -15,13 +15,13 @@ from benchhub.reports.prices.terms import PEAK, WITHIN
 
 # What a maker may leave open, in words.
 OPEN: Mapping[str, str] = {
-    "term": "Term, in years",
+    "term": "Term",
     "licence": "Licences",
     "load": "Load",
     "currency": "Currency",
 }
 MOST_VALUES = 40
-AS_LISTED = "as listed"
+AS_LISTED = "listed"
 Selection = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -146,16 +146,20 @@ def _loads(table: Table) -> list[Option]:
 def _currencies(table: Table) -> list[Option]:
     """Return the currencies that a frozen rate leads to. Nobody need ask for one where all prices have the same."""
     codes = [Option(code, code) for code in table.currencies]
-    return codes if table.terms.currency or len(codes) == 1 else [Option(AS_LISTED, AS_LISTED), *codes]
+    return [Option(AS_LISTED, "each price in its own"), *codes] if _currency(table) == AS_LISTED else codes
+
+
+def _currency(table: Table) -> str:
+    """Return the currency in which the maker shows all prices; several of them stand as they were listed."""
+    currencies = {cell.quote.currency for _, cell in table.quoted if cell.quote}
+    return table.terms.currency or (currencies.pop() if len(currencies) == 1 else AS_LISTED)
 
 
 def _makers(name: str, table: Table) -> tuple[str, ...]:
     terms = table.terms
     if name == "licence":
         return tuple(str(place) for place, _ in enumerate(table.licence_models, 1))
-    currencies = table.currencies
-    default = currencies[0] if len(currencies) == 1 else AS_LISTED
-    return ({"term": str(terms.years), "load": terms.load or PEAK, "currency": terms.currency or default}[name],)
+    return ({"term": str(terms.years), "load": terms.load or PEAK, "currency": _currency(table)}[name],)
 
 
 def _query(pricing: Pricing, controls: Iterable[Control]) -> QueryDict:

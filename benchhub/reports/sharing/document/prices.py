@@ -70,8 +70,8 @@ def _table(prices: Table) -> list[Node]:
 def _caption(prices: Table) -> str:
     """Write the terms without the discount, which has a sentence of its own."""
     words = replace(prices.terms, discount_percent=Decimal(0)).words
-    text = f"Price per {prices.unit}: {prices.per}, {prices.load_words}, over {words}. All doubt in it is that of the "
-    text += "throughput: the range of its repeats, or from three on their 95% interval."
+    text = f"{prices.per[:1].upper()}{prices.per[1:]}, {prices.load_words}, over {words}. Its range is that of the "
+    text += "throughput: of two repeats their range, from three on their 95% interval."
     return f"{text} {prices.closed_loop}".strip()
 
 
