@@ -17,6 +17,8 @@ from .matrix import CLIENTS, DIMENSIONS, Cell, HeatMap, Matrix, Place
 
 PEAKS, CURVES = "peaks", "curves"
 NAMED = tuple(dimension for dimension in DIMENSIONS if dimension != CLIENTS)
+# The true peak may lie beyond what was run.
+EDGES = {"": "", "lowest": "at the lowest level", "highest": "at the highest level", "only": "the only level"}
 UNLIKE = "These curves are in different units, so that no axis holds them together."
 
 
@@ -29,13 +31,15 @@ def peaks(matrix: Matrix, dimensions: Sequence[str] = NAMED) -> Panel:
 
 def _measured(matrix: Matrix) -> tuple[str, ...]:
     peak = f"Peak, {matrix.unit}" if matrix.unit else "Peak"
-    return (peak, "Unit", "Clients", "From", "To", "which is", "Runs", "Edge")
+    return (peak, *([] if matrix.unit else ["Unit"]), "Clients", "From", "To", "which is", "Runs", "Remark")
 
 
 def _peak(matrix: Matrix, place: Place, dimensions: Sequence[str]) -> PanelRow:
     names: list[Value] = [place.values[dimension] for dimension in dimensions]
     peak = place.curve.peak
-    return PanelRow((*names, *_values(peak.level, place.curve.unit), peak.edge), is_marked=place is matrix.best)
+    mean, unit, *rest = _values(peak.level, place.curve.unit)
+    units = [] if matrix.unit else [unit]
+    return PanelRow((*names, mean, *units, *rest, EDGES[peak.edge]), is_marked=place is matrix.best)
 
 
 def _values(level: Level, unit: str) -> tuple[Value, ...]:

@@ -95,9 +95,9 @@ def test_the_page_answers_first_and_each_picture_has_a_table_and_a_download(desi
 def test_the_peak_table_as_csv_has_every_part(design, client):
     response = client.get(f"/designs/{design.pk}/?csv=peaks")
     head, *lines = response.content.decode().splitlines()
-    assert head.startswith('Workload,Scale,Threads,System,"Peak, TPS",Unit,Clients,From,To,which is,Runs,Edge')
+    assert head.startswith('Workload,Scale,Threads,System,"Peak, TPS",Clients,From,To,which is,Runs,Remark')
     assert len(lines) == len(MEASURED)
-    assert "select-only,10,clients,PostgreSQL 18,1000,TPS,8,980,1020,range,2,highest," in lines[0]
+    assert "select-only,10,clients,PostgreSQL 18,1000,8,980,1020,range,2,at the highest level," in lines[0]
     assert client.get(f"/designs/{design.pk}/?csv=nothing").status_code == 404
 
 
