@@ -78,7 +78,12 @@ class DesignResultPage(DesignPage):
     @property
     def quantity(self) -> str:
         """Say what a cell of the heat map holds."""
-        return "Throughput" if CLIENTS in self._turned else "Peak throughput"
+        return "Peak throughput" if self.has_peaks else "Throughput"
+
+    @property
+    def has_peaks(self) -> bool:
+        """Tell whether cells are peaks, so that each has a number of clients of its own."""
+        return CLIENTS not in self._turned
 
     @cached_property
     def heat_maps(self) -> list[tuple[HeatMap, Panel | None]]:
@@ -87,7 +92,7 @@ class DesignResultPage(DesignPage):
         return [(heat_map, self._picture(heat_map, number)) for number, heat_map in enumerate(maps, start=1)]
 
     def _picture(self, heat_map: HeatMap, number: int) -> Panel | None:
-        if CLIENTS in self._turned or not self.matrix.unit or len(heat_map.rows) < 2:
+        if not self.has_peaks or not self.matrix.unit or len(heat_map.rows) < 2:
             return None
         title = f"Peaks by {self.row_title.lower()}{', ' if heat_map.title else ''}{heat_map.title}"
         return Panel(f"map-{number}", title, figure=figures.along(self.matrix, heat_map, self.rows))
