@@ -96,6 +96,7 @@ ROOMS = {
         "prices",
         "comparison",
         "laboratory",
+        "designs",
         "experiments",
         "published",
         "sharing",

@@ -15,7 +15,6 @@ urlpatterns = [
     path("experiments/new", plan.experiment_new, name="experiment-new"),
     path("experiments/plan", plan.experiment_plan, name="experiment-plan"),
     path("experiments/presets", plan.presets_shown, name="presets"),
-    path("designs/<int:pk>/", plan.design, name="design"),
     path("designs/<int:pk>/again", plan.design_again, name="design-again"),
     path("designs/<int:pk>/cancel", plan.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", plan.again, name="again"),

@@ -132,6 +132,8 @@ class Link(models.Model):
     failed_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     embedded_by = models.CharField(max_length=600, blank=True)
+    # The terms that its readers may choose, names in choices.choice.OPEN.
+    choices = ArrayField(models.CharField(max_length=12), default=list, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     views = models.PositiveBigIntegerField(default=0, editable=False)

@@ -2,6 +2,7 @@ from django.urls import path
 
 from .board import views as board
 from .comparison import views as comparison
+from .designs import views as designs
 from .experiments import views as experiments
 from .laboratory import views as laboratory
 from .leaderboard import views as leaderboard
@@ -46,6 +47,7 @@ urlpatterns = [
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),
     path("published/<slug:slug>/publish", sharing.published_publish, name="published-publish"),
+    path("designs/<int:pk>/", designs.design, name="design"),
     path("experiments/<int:pk>/", experiments.experiment, name="experiment"),
     path("experiments/<int:pk>/tags", experiments.tags, name="experiment-tags"),
     path("experiments/<int:pk>/curve.csv", experiments.curve_csv, name="experiment-curve"),

@@ -55,6 +55,11 @@ def confidence(words: str, level: str, reason: str, more: str) -> Node:
     return {"words": words, "level": level, "reason": reason, "more": more}
 
 
+def choice(title: str, selected: str, makers: str) -> Node:
+    """Build what a reader chose otherwise than the maker of a link."""
+    return {"title": title, "selected": selected, "makers": makers}
+
+
 def figure(name: str, title: str, label: str, plotly: Mapping[str, Any], about: Sequence[str] = ()) -> Node:
     """Build a figure; `label` is read out in the place of the picture."""
     return _node({"kind": "figure", "id": name, "title": title, "label": label, "plotly": dict(plotly)}, about)

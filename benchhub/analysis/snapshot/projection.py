@@ -67,7 +67,13 @@ class _Projector:
             "sections": self.all(document["sections"], self.section),
             "tables": self.all(document["tables"], self.data),
             "bundles": self.all(document.get("bundles", ()), self.bundle),
+            **self.choices(document),
         }
+
+    def choices(self, document: Node) -> Node:
+        """Return what a reader chose; the key is absent where the terms are the maker's."""
+        rows = [self.texts(node, ("title", "selected", "makers")) for node in document.get("choice", ())]
+        return {"choice": rows} if rows else {}
 
     def all(self, nodes: Iterable[Node], keep: Callable[[Node], Node]) -> list[Node]:
         return [keep(node) for node in nodes if self.is_allowed(node)]

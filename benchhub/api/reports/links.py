@@ -32,7 +32,7 @@ class Link(RowSerializer):
     class Meta:
         model = models.Link
         fields: Any = (
-            "id", "url", "snapshot", "name", "hidden", "state", "has_password", "embedded_by", "expires_at",
+            "id", "url", "snapshot", "name", "hidden", "state", "has_password", "embedded_by", "choices", "expires_at",
             "paused_at", "revoked_at", "views", "viewed_at", "created_by", "created_at",
         )  # fmt: skip
 

@@ -131,7 +131,7 @@ class Snapshots(ReadView):
         """Make a link. Its address is answered this once, and kept nowhere: a repeated answer has null."""
         snapshot, sent = self.get_object(), json_forms.checked(LINK, request.data)
         reviewed = sent.pop("reviewed")
-        form = LinkForm({**json_forms.form_values(LinkForm()), **json_forms.texts(sent)})
+        form = LinkForm({**json_forms.form_values(LinkForm()), **json_forms.texts(sent)}, snapshot=snapshot)
         if not form.is_valid():
             raise problems.invalid(problems.of_form(form))
         cleaned = form.cleaned_data

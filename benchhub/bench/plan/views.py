@@ -19,7 +19,7 @@ from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import designs_like, growth, plan, presets, preview
 from .form import Draft
-from .page import DesignPage, PlanPage
+from .page import PlanPage
 from .repeats import INTRO, RepeatsForm, add
 
 
@@ -175,10 +175,6 @@ def presets_shown(request: HttpRequest) -> HttpResponse:
         presets.prepared(preset)
         return redirect(f"{reverse('experiment-new')}?preset={preset.name}")
     return render(request, "bench/presets.html", {"presets": presets.PRESETS.values()})
-
-
-def design(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "bench/design.html", {"page": DesignPage(get_object_or_404(Design, pk=pk))})
 
 
 @require_POST

@@ -15,14 +15,14 @@ from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves import figures, latencies, scalability
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.panel import Panel
-from benchhub.reports.prices import pictures, what_if
+from benchhub.reports.prices.pricing import Pricing
 from benchhub.reports.prices.queries import price_book
-from benchhub.reports.prices.table import Table, metered, table
+from benchhub.reports.prices.table import Table, metered
 from benchhub.reports.prices.terms import Terms
 from benchhub.reports.prices.what_if import Subject
 
 from . import declared, entries, queries
-from .answers import answer, claims, doubts, environment, findings, lanes, levels, loads, systems
+from .answers import answer, claims, confidence, doubts, environment, findings, lanes, levels, loads, systems
 from .answers.answer import Answer
 from .answers.doubts import Doubts
 from .answers.findings import Finding, HostNoise
@@ -120,7 +120,7 @@ class Comparison:
     @cached_property
     def answer(self) -> Answer:
         """Return the answer on one card, which page, document, API and preview show."""
-        return answer.answer(self.entries, self.prices, self.doubts)
+        return answer.answer(self.entries.curves, self.prices, confidence.confidence(self.entries, self.doubts))
 
     @cached_property
     def claims(self) -> list[tuple[Entry, list[Claim]]]:
@@ -219,25 +219,26 @@ class Comparison:
         return self.state.terms(self.today)
 
     @cached_property
+    def pricing(self) -> Pricing:
+        hardware, keys = [entry.system.hardware for entry in self.entries], [entry.key for entry in self.entries]
+        book = price_book(hardware, (self.terms.day, self.terms.today))
+        return Pricing(self.entries.curves, keys, self.state.query, book, self.terms.today)
+
+    @property
     def prices(self) -> Table:
-        hardware = [entry.system.hardware for entry in self.entries]
-        return table(self.entries.curves, price_book(hardware, (self.terms.day, self.terms.today)), self.terms)
+        return self.pricing.table
 
-    @cached_property
+    @property
     def subject(self) -> Subject | None:
-        """Return the price that the questions below the prices are about; None where nothing has a price."""
-        return what_if.subject(self.state.query, self.prices, [entry.key for entry in self.entries])
+        return self.pricing.subject
 
-    @cached_property
+    @property
     def price_panels(self) -> list[Panel]:
-        if self.subject is None:
-            return []
-        against_clients = pictures.against_clients(self.prices, self.subject.model)
-        return [pictures.bars(self.prices), against_clients, pictures.split(self.prices)]
+        return self.pricing.panels
 
-    @cached_property
+    @property
     def what_if_panels(self) -> list[Panel]:
-        return what_if.panels(self.prices, self.subject) if self.subject else []
+        return self.pricing.what_if_panels
 
     @property
     def metered(self) -> list[LicenceModel]:

@@ -22,10 +22,6 @@ class Entry(SystemCurve):
     experiment: Experiment
     runs: tuple[Run, ...]
 
-    @property
-    def label(self) -> str:
-        return self.system.label
-
 
 @dataclass(frozen=True, slots=True)
 class Entries:

@@ -33,6 +33,10 @@ class SystemCurve:
     planned: tuple[int, ...] = ()
 
     @property
+    def label(self) -> str:
+        return self.system.label
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Return where its imported runs come from, each place once."""
         return tuple(dict.fromkeys(source for level in self.curve.levels for source in level.sources))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.curves.curve import Level, RunPoint
@@ -19,6 +20,8 @@ from .curves import SystemCurve
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 FEW_LEVELS = 12
+HEADROOM = 1.06
+NAME_WIDTH = 20  # letters
 FEW_CLIENTS = 10  # up to these plotly would put ticks between whole clients
 
 Figure = dict[str, Any]
@@ -79,10 +82,38 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
         ],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
-            "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f"},
-            "meta": {"axis": first, "axes": axes},
+            "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f", **_range(curves, quantity)},
+            "meta": {"axis": first, "axes": axes, **_names(curves, quantity)},
         },
     }
+
+
+def _range(curves: Sequence[SystemCurve], quantity: Quantity) -> dict[str, Any]:
+    """Return a range that holds every run and bar: names at the lines need to know where lines end."""
+    levels = [level for system_curve in curves for level in system_curve.curve.levels]
+    runs = [run for level in levels for run in level.runs]
+    runs += [run for system_curve in curves for run in system_curve.aside]
+    values = [value for run in runs if (value := quantity.of_run(run)) is not None]
+    ends = [spread.high for level in levels if (spread := quantity.of_level(level))]
+    return {"range": [0, HEADROOM * max(values + ends)]} if values else {}
+
+
+def _names(curves: Sequence[SystemCurve], quantity: Quantity) -> dict[str, Any]:
+    """Return the names that stand at the ends of lines; a single line needs none."""
+    ends = [(system_curve, _end(system_curve, quantity)) for system_curve in curves]
+    names = [name_at(system_curve.label, system_curve.series, *end) for system_curve, end in ends if end]
+    return {"names": names, "has_legend": True} if len(names) > 1 else {}
+
+
+def _end(system_curve: SystemCurve, quantity: Quantity) -> tuple[float, float] | None:
+    pairs = ((level.clients, quantity.of_level(level)) for level in system_curve.curve.levels)
+    ends = [(clients, quantity.of_spread(spread)) for clients, spread in pairs if spread]
+    return ends[-1] if ends else None
+
+
+def name_at(name: str, series: int, x: float | str, y: float) -> dict[str, Any]:
+    """Place the name of a line at its end."""
+    return {"text": "<br>".join(wrap(name, NAME_WIDTH)), "number": str(series + 1), "x": x, "y": y, "series": series}
 
 
 def first_axis(curves: Iterable[SystemCurve]) -> str:
@@ -160,7 +191,7 @@ def _centres(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         "legendgroup": f"series {system_curve.series}",
         "x": [clients for clients, _ in measured],
         "y": [quantity.of_spread(spread) for _, spread in measured],
-        "error_y": _bars([(quantity.of_spread(spread), spread) for _, spread in measured]),
+        "error_y": bars([(quantity.of_spread(spread), spread) for _, spread in measured]),
         "line": {"dash": DASHES[system_curve.series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(system_curve.series), "size": 8},
         "text": [_spread_text(spread) for _, spread in measured],
@@ -178,7 +209,7 @@ def _spread_text(spread: Spread) -> str:
     return f"{spread.kind} {significant(spread.low, 4)} to {significant(spread.high, 4)}"
 
 
-def _bars(spreads: Sequence[tuple[float, Spread]]) -> dict[str, Any]:
+def bars(spreads: Sequence[tuple[float, Spread]]) -> dict[str, Any]:
     """Return bars from low to high, around the number that the line joins."""
     return {
         "type": "data",

@@ -9,12 +9,17 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
+from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.catalog.shared.forms import CatalogForm
-from benchhub.reports.models import Comparison, Link
+from benchhub.reports.models import Comparison, Link, Snapshot
+
+from .choices.choice import OPEN
+from .frozen.pricing import is_frozen
 
 EXPIRIES = {"7": "in a week", "30": "in 30 days", "90": "in 90 days", "365": "in a year", "": "never"}
 USUALLY_HIDDEN = ("host", "address", "discount")
+NO_CHOICES = "Readers cannot change anything here: this snapshot has no prices, or is of an earlier release."
 ORIGIN = re.compile(r"https?://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 
 
@@ -47,6 +52,15 @@ class LinkForm(CatalogForm):
         help_text="At least 8 characters. Send it separately from the link.",
     )
 
+    choices = forms.MultipleChoiceField(
+        choices=list(OPEN.items()),
+        required=False,
+        label="Readers may change",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Prices at other terms are computed from what this snapshot froze, without what you leave out. "
+        "Readers begin with your choice, and can go back to it.",
+    )
+
     class Meta:
         model = Link
         fields = ("name", "embedded_by")
@@ -56,12 +70,16 @@ class LinkForm(CatalogForm):
             "https://wiki.example.org",
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, snapshot: Snapshot | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("expires", "hidden"):  # these choices say themselves that they may be none
+        self.has_choices = snapshot is None or is_frozen(canonical.from_bytes(bytes(snapshot.content)))
+        if not self.has_choices:
+            self.fields["choices"].help_text = NO_CHOICES
+            self.fields["choices"].disabled = not self.is_bound
+        for name in ("expires", "hidden", "choices"):  # these choices say themselves that they may be none
             self.fields[name].label = str(self.fields[name].label).removesuffix(" (optional)")
 
-    field_order = ("name", "hidden", "expires", "password", "embedded_by")
+    field_order = ("name", "hidden", "choices", "expires", "password", "embedded_by")
 
     def clean_embedded_by(self) -> str:
         origins = str(self.cleaned_data["embedded_by"]).lower().split()
@@ -70,6 +88,12 @@ class LinkForm(CatalogForm):
                 raise forms.ValidationError(f"'{origin}' is no site: write https:// and its name, without a path.")
         return " ".join(origins)
 
+    def clean_choices(self) -> list[str]:
+        names = list(self.cleaned_data["choices"])
+        if names and not self.has_choices:
+            raise forms.ValidationError(NO_CHOICES)
+        return names
+
     @property
     def expires_at(self) -> datetime | None:
         days = self.cleaned_data["expires"]
@@ -77,4 +101,5 @@ class LinkForm(CatalogForm):
 
     @property
     def fields_of_link(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("name", "embedded_by")} | {"expires_at": self.expires_at}
+        names = ("name", "embedded_by", "choices")
+        return {name: self.cleaned_data[name] for name in names} | {"expires_at": self.expires_at}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import wraps
 
@@ -20,6 +21,9 @@ from benchhub.reports.models import Link
 from benchhub.ui.middleware import POLICY
 
 from . import passwords
+from .choices import choice
+from .choices.choice import Selection
+from .choices.edition import edition
 from .output import card as cards
 from .output import exports, render
 
@@ -60,13 +64,15 @@ def by_link(view: View) -> View:
 def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpResponse:
     if request.method == "GET":
         link.count_view()
-    etag = f'W/"{link.projection.sha256[:32]}-{release()}{"-report" if as_report else ""}"'
+    is_open, selection = _selection(request, link)
+    choice_digest = f"-{hashlib.sha256(repr((is_open, selection)).encode()).hexdigest()[:32]}" if is_open else ""
+    etag = f'W/"{link.projection.sha256[:32]}-{release()}{choice_digest}{"-report" if as_report else ""}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
     # Beside the page, whether that is the report or not. Who must type a password first sees no picture either.
     picture = "" if link.password else request.build_absolute_uri(CARD)
-    plain, zipped = render.page(link.projection.sha256, as_report, picture)
+    plain, zipped = render.page(link.projection_id, as_report, picture, is_open, selection)
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(zipped if takes_gzip else plain, headers={"ETag": etag, "Vary": "Accept-Encoding"})
     if takes_gzip:
@@ -89,8 +95,13 @@ def card(request: HttpRequest, link: Link) -> HttpResponse:
 
 
 @by_link
-def file(_request: HttpRequest, link: Link, name: str) -> HttpResponse:
-    return exports.file(link.projection, name)
+def file(request: HttpRequest, link: Link, name: str) -> HttpResponse:
+    return exports.file(link.projection, name, edition(link.projection, *_selection(request, link)))
+
+
+def _selection(request: HttpRequest, link: Link) -> tuple[tuple[str, ...], Selection]:
+    """Return what the readers of a link may choose, and what this one asks for."""
+    return tuple(link.choices), choice.selection(request.GET) if link.choices else ()
 
 
 def _closed_page(link: Link | None) -> HttpResponse:

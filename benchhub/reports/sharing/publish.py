@@ -81,7 +81,8 @@ def words(row: Link) -> str:
     hidden = ", ".join(row.projection.hidden) or "nothing"
     end = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "without end"
     key = "with a password" if row.password else "without a password"
-    return f"link {row.pk} for {row.name}, {end}, {key}, leaves out {hidden}"
+    choices = f", readers may choose {', '.join(row.choices)}" if row.choices else ""
+    return f"link {row.pk} for {row.name}, {end}, {key}, leaves out {hidden}{choices}"
 
 
 def link(snapshot: Snapshot, hidden: Iterable[str], password: str, user: Any, **fields: Any) -> tuple[Link, str]:

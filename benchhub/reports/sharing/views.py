@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
+from benchhub.analysis.words import listing
 from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
@@ -29,6 +30,7 @@ from benchhub.ui.listing import Column, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import publish
+from .choices.choice import OPEN
 from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
 from .output import exports
@@ -162,7 +164,7 @@ def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
 def link_new(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask whoever makes a link to read what was typed freely, then show its address, which is not kept."""
     snapshot = get_object_or_404(Snapshot, pk=pk)
-    form = LinkForm(request.POST or None)
+    form = LinkForm(request.POST or None, snapshot=snapshot)
     if request.method == "POST" and form.is_valid():
         page = ReviewPage(snapshot, form)
         if request.POST.get(REVIEWED) != page.review.digest:
@@ -171,7 +173,7 @@ def link_new(request: HttpRequest, pk: int) -> HttpResponse:
         link, token = publish.link(snapshot, values["hidden"], values["password"], request.user, **form.fields_of_link)
         explain(request, publish.words(link))
         address = request.build_absolute_uri(reverse("shared", args=[token]))
-        context = {"link": link, "address": address, "hides": _hides(link)}
+        context = {"link": link, "address": address, "hides": _hides(link), "choices": _choices(link)}
         return render(request, "sharing/link_made.html", context, status=201)
     crumb = Crumb.to("snapshot", snapshot.title, pk)
     return FormPage(form=form, title="Make a link", crumb=crumb, action="Read what it will tell").show(request)
@@ -219,6 +221,10 @@ def _changed(link: Link, **fields: Any) -> HttpResponse:
 
 def _document(row: Snapshot) -> Node:
     return canonical.from_bytes(bytes(row.content))
+
+
+def _choices(link: Link) -> str:
+    return listing([OPEN[name].lower() for name in link.choices])
 
 
 def _hides(link: Link) -> str:

@@ -92,10 +92,12 @@
   }
 
   // Names at the ends of lines, moved apart where lines end close together; each leads to its line. A phone has room
-  // for their numbers only.
+  // for their numbers only, or for a legend above the lines.
   function endNames(given, colour, chart) {
     if (!given.meta?.names?.length) return {};
     const isPhone = chart.clientWidth < PHONE_PX;
+    if (isPhone && given.meta.has_legend) return {};
+    const isLog = ({ ...given.xaxis, ...given.meta.axes?.[chosen.axis] }).type === "log";
     const [low, high] = given.yaxis.range;
     const height = chart.clientHeight - NAMES_PX.above - NAMES_PX.below;
     const names = given.meta.names.map((name) => {
@@ -111,9 +113,10 @@
     }
     const longest = Math.max(...names.flatMap((name) => name.lines.map((line) => line.length)));
     return {
+      ...(given.meta.has_legend && { showlegend: false }),
       margin: { l: 56, r: NAMES_PX.lead + 6 + NAMES_PX.letter * longest, t: NAMES_PX.above, b: NAMES_PX.below },
       annotations: names.map((name) => ({
-        x: name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: NAMES_PX.lead,
+        x: isLog ? Math.log10(name.x) : name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: NAMES_PX.lead,
         ay: name.at - name.px, arrowhead: 0, arrowwidth: 1,
         arrowcolor: colour("series-" + (name.series % SERIES_COLOURS)), font: { size: 11, color: colour("ink") },
       })),

@@ -9,14 +9,13 @@ from decimal import Decimal
 from benchhub.analysis.curves import ratio
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.words import count, significant
-from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves import peaks
+from benchhub.reports.curves.curves import SystemCurve
 from benchhub.reports.prices.pictures import kinds_of
 from benchhub.reports.prices.table import Table
 
 from .cheapest import Cheapest, Offer, amount, cheapest
-from .confidence import Confidence, confidence
-from .doubts import Doubts
+from .confidence import Confidence
 from .fastest import Fastest, fastest
 
 MOST_BARS = 8
@@ -64,9 +63,9 @@ class Answer:
     confidence: Confidence
 
 
-def answer(entries: Entries, prices: Table, doubts: Doubts) -> Answer:
-    """Answer what is cheapest where there are prices, otherwise what is fastest."""
-    sure, speed, money = confidence(entries, doubts), fastest(list(entries)), cheapest(prices)
+def answer(curves: Sequence[SystemCurve], prices: Table, sure: Confidence) -> Answer:
+    """Answer what is cheapest where there are prices, otherwise what is fastest; `sure` says how far to trust it."""
+    speed, money = fastest(curves), cheapest(prices)
     if money is None:
         sentences = (*speed.sentences, *([prices.remark] if prices.remark else []))
         return Answer(speed.verdict, sentences, tuple(_of_speed(speed)), _peaks(speed), sure)
@@ -84,7 +83,7 @@ def _of_money(money: Cheapest) -> Iterator[Tile]:
     yield Tile(f"{count(prices.terms.years, 'year')}, all in".capitalize(), amount(best.total), best.currency, parts)
 
 
-def _of_speed(speed: Fastest) -> Iterator[Tile]:
+def _of_speed(speed: Fastest[SystemCurve]) -> Iterator[Tile]:
     level = speed.entry.curve.peak.level
     yield _throughput("Peak throughput", speed.entry.curve.unit, level, peaks.clients([level.clients]))
     if speed.leads:
@@ -95,7 +94,7 @@ def _of_speed(speed: Fastest) -> Iterator[Tile]:
     yield Tile("Runs behind it", f"{runs:,}", "", (f"{len(level.runs)} at the peak", _levels(speed.entry)))
 
 
-def _levels(entry: Entry) -> str:
+def _levels(entry: SystemCurve) -> str:
     return count(len(entry.curve.levels), "level")
 
 
@@ -122,14 +121,14 @@ def _total(offer: Offer, longest: Decimal, licences: Sequence[str]) -> Bar:
     return Bar(offer.licence, offer.system, offer.money, f"{FULL * offer.total / longest:.2f}", series, pattern)
 
 
-def _peaks(speed: Fastest) -> Picture:
+def _peaks(speed: Fastest[SystemCurve]) -> Picture:
     ordered = [speed.entry, *(lead.other for lead in speed.leads)]
     longest = speed.entry.curve.peak.level.throughput.mean
     bars = tuple(_peak(entry, longest) for entry in ordered[:MOST_BARS])
     return Picture("Peak throughput", _more(len(ordered), "Throughput at the peak of each curve."), bars)
 
 
-def _peak(entry: Entry, longest: float) -> Bar:
+def _peak(entry: SystemCurve, longest: float) -> Bar:
     level = entry.curve.peak.level
     value = f"{significant(level.throughput.mean, level.throughput.digits)} {entry.curve.unit}"
     width_percent = f"{100 * level.throughput.mean / longest:.2f}"

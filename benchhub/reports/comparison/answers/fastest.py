@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 from benchhub.analysis.curves import curve, peak, ratio
 from benchhub.analysis.curves.ratio import LESS, MORE
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED
 from benchhub.analysis.statistics.leader import Leader
 from benchhub.analysis.words import count, significant
-from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.curves import peaks
+from benchhub.reports.curves.curves import SystemCurve
 
 NO_DIFFERENCE = "no difference shown"
+Curve = TypeVar("Curve", bound=SystemCurve)
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(Generic[Curve]):
     """The ratio of the highest peak to another one; `low` and `high` are None where nothing says how sure it is."""
 
-    other: Entry
+    other: Curve
     value: float
     verdict: str
     low: float | None = None
@@ -40,11 +42,11 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Fastest:
+class Fastest(Generic[Curve]):
     """The curve with the highest peak, and its lead over each of the others, the closest first."""
 
-    entry: Entry
-    leads: tuple[Lead, ...]
+    entry: Curve
+    leads: tuple[Lead[Curve], ...]
 
     @cached_property
     def leader(self) -> Leader:
@@ -89,7 +91,7 @@ class Fastest:
             return self._of_two(closest, lead)
         return lead if self.leader.is_sure else f"{lead}; {self.leader.words}"
 
-    def _of_two(self, lead: Lead, text: str) -> str:
+    def _of_two(self, lead: Lead[Curve], text: str) -> str:
         if lead.verdict in (MORE, LESS):
             return text
         if lead.verdict == NOT_DISTINGUISHABLE:
@@ -97,13 +99,13 @@ class Fastest:
         return f"{text}, {NOT_TESTED if lead.verdict == NOT_TESTED else 'no verdict'}: {lead.why}"
 
 
-def fastest(entries: Sequence[Entry]) -> Fastest:
+def fastest(entries: Sequence[Curve]) -> Fastest[Curve]:
     """Return the curve with the highest peak among curves of one unit."""
     by_peak = sorted(entries, key=lambda entry: -entry.curve.peak.level.throughput.mean)
     return Fastest(by_peak[0], tuple(_lead(by_peak[0], other) for other in by_peak[1:]))
 
 
-def _lead(entry: Entry, other: Entry) -> Lead:
+def _lead(entry: Curve, other: Curve) -> Lead[Curve]:
     ours, theirs = (peak.selected(peak.of_curve(side.curve)) for side in (entry, other))
     if ours and theirs and not peaks.why_withheld(entry.curve, other.curve):
         bounded = peak.ratio(ours, theirs)
@@ -111,7 +113,7 @@ def _lead(entry: Entry, other: Entry) -> Lead:
     return _unbounded(entry, other)
 
 
-def _unbounded(entry: Entry, other: Entry) -> Lead:
+def _unbounded(entry: Curve, other: Curve) -> Lead[Curve]:
     """Return a lead that is not tested, or withheld: the peaks of curves with too few repeats somewhere."""
     levels = [side.curve.peak.level for side in (entry, other)]
     measured = ratio.throughput_ratio(levels[0].values, levels[1].values, entry.curve.unit, other.curve.unit)

@@ -28,6 +28,16 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """A run behind a lane: its number, its curve's series and label, and its throughput in words."""
+
+    run: int
+    series: int
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """A level: its repeats as dots, and of a curve against the baseline the ratio, from `low` to `high` if those are
     known, as places in per cent of the axis; `verdict` in words, `is_shown` where the two are told apart.
@@ -46,6 +56,7 @@ class Lane:
     width: str
     verdict: str
     is_shown: bool
+    repeats: tuple[Repeat, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +112,17 @@ def _lane(row: Row, cell: Cell, base: Cell, reach: float) -> Lane:
         row.clients, cell.entry.experiment.pk, cell.entry.series, cell.entry.label, _value(cell), _value(base),
         cell.times, tuple(dots),
         _place(math.log(cell.ratio.value), reach), _place(low, reach), width, verdict, cell.ratio.is_distinguishable,
+        (*_repeats(base), *_repeats(cell)),
     )  # fmt: skip
 
 
 def _dots(cell: Cell, base: Cell, reach: float, y: int) -> list[Dot]:
     return [Dot(cell.entry.series, _place(log, reach), y) for log in _logs(cell, base)]
+
+
+def _repeats(cell: Cell) -> list[Repeat]:
+    digits, entry = cell.level.throughput.digits, cell.entry
+    return [Repeat(run.run, entry.series, entry.label, significant(run.throughput, digits)) for run in cell.level.runs]
 
 
 def _value(cell: Cell) -> str:

@@ -30,6 +30,10 @@ def test_a_single_run_twice_as_fast_lies_at_its_ratio_and_the_axis_reaches_a_lit
     assert (lane.middle, lane.low, lane.width) == ("97.17", "97.17", "0.00")
     assert (lane.verdict, lane.is_shown) == ("not tested", False)
     assert (lanes.first, lanes.last) == (f"{2**-1.06:.2f}x", f"{2**1.06:.2f}x")
+    slow, fast = (system.runs.get() for system in systems)
+    assert [(repeat.run, repeat.series, repeat.value) for repeat in lane.repeats] == [
+        (slow.pk, 0, "1,000"), (fast.pk, 1, "2,000"),
+    ]  # fmt: skip
 
 
 def test_repeats_that_are_told_apart_say_which_is_more_and_alike_ones_show_no_difference(repeated, systems):

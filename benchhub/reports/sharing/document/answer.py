@@ -6,6 +6,8 @@ from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.answers.answer import Answer
 
+ANSWER = "answer"
+
 
 def section(answer: Answer) -> Node:
     """Write verdict, figures, picture and confidence; what to do about a doubt is for its owner."""
@@ -18,4 +20,4 @@ def section(answer: Answer) -> Node:
     sure = answer.confidence
     confidence = nodes.confidence(sure.words, sure.level, sure.reason, sure.more)
     card = nodes.answer(answer.verdict, answer.sentences, tiles, picture, confidence)
-    return nodes.section("answer", "The answer", [card])
+    return nodes.section(ANSWER, "The answer", [card])

@@ -7,6 +7,7 @@ from datetime import datetime
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.sharing.frozen.pricing import freeze
 
 from . import answer, bundles, findings, names, prices, results, systems, typed
 
@@ -20,7 +21,6 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
     _require_publishable(comparison)
     bundle_nodes = bundles.of_comparison(comparison)
     load_panels = [*comparison.load_panels, comparison.scalability]
-    panels = [*load_panels, *comparison.price_panels, *comparison.what_if_panels]
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -34,7 +34,7 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
             answer.section(comparison.answer),
             results.curves(comparison),
             results.levels(comparison),
-            *prices.sections(comparison),
+            *prices.sections(comparison.pricing),
             results.findings(comparison, remarks),
             *findings.loads(comparison),
             findings.section(comparison),
@@ -43,14 +43,18 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "tables": [
             *results.tables(comparison),
             *findings.tables(comparison),
-            *prices.tables(comparison.prices),
+            *prices.tables(comparison.pricing),
             *systems.tables(comparison),
-            *prices.of_panels(panels, comparison.terms),
+            *prices.of_panels(load_panels, comparison.terms),
         ],
         "bundles": bundle_nodes,
         "names": names.of_comparison(comparison),
         "typed": typed.of_comparison(comparison, title, remarks, bundle_nodes),
-        "source": {"query": comparison.state.query.urlencode(), "prices": prices.source(comparison)},
+        "source": {
+            "query": comparison.state.query.urlencode(),
+            "prices": prices.source(comparison),
+            "pricing": freeze(comparison.pricing),
+        },
     }
 
 

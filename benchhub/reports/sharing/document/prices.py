@@ -13,6 +13,7 @@ from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
 from benchhub.reports.prices import what_if
+from benchhub.reports.prices.pricing import Pricing
 from benchhub.reports.prices.table import Cell, Row, Table
 from benchhub.reports.prices.terms import Terms
 
@@ -23,17 +24,17 @@ DERIVATION = ("discount", "vendor")
 DISCOUNT = ("discount",)
 
 
-def sections(comparison: Comparison) -> list[Node]:
+def sections(pricing: Pricing) -> list[Node]:
     """Write the table of prices, its figures, and what if; nothing where there is nothing to price."""
-    prices, subject = comparison.prices, comparison.subject
+    prices, subject = pricing.table, pricing.subject
     if not prices.rows or not prices.licence_models:
         return []
     table = nodes.section("prices", f"Price per {prices.unit}", _table(prices))
     if subject is None:
         return [table]
     about = about_discount(prices.terms)
-    figures = [block for panel in comparison.price_panels for block in panel_blocks(panel, about)]
-    answers = [block for panel in comparison.what_if_panels for block in _answer(panel, prices.terms)]
+    figures = [block for panel in pricing.panels for block in panel_blocks(panel, about)]
+    answers = [block for panel in pricing.what_if_panels for block in _answer(panel, prices.terms)]
     lead = nodes.paragraph(f"These answers are about {subject.name}, by the terms above.")
     return [
         table,
@@ -69,8 +70,8 @@ def _table(prices: Table) -> list[Node]:
 def _caption(prices: Table) -> str:
     """Write the terms without the discount, which has a sentence of its own."""
     words = replace(prices.terms, discount_percent=Decimal(0)).words
-    text = f"Price per {prices.unit}: {prices.per}, {prices.load_words}, over {words}. All doubt in it is that of the "
-    text += "throughput: the range of its repeats, or from three on their 95% interval."
+    text = f"{prices.per[:1].upper()}{prices.per[1:]}, {prices.load_words}, over {words}. Its range is that of the "
+    text += "throughput: of two repeats their range, from three on their 95% interval."
     return f"{text} {prices.closed_loop}".strip()
 
 
@@ -155,7 +156,12 @@ def of_panels(panels: Iterable[Panel], terms: Terms) -> list[Node]:
     return data_tables
 
 
-def tables(prices: Table) -> list[Node]:
+def tables(pricing: Pricing) -> list[Node]:
+    """Return the table of prices and the numbers of their figures, for programs."""
+    return [_data(pricing.table), *of_panels([*pricing.panels, *pricing.what_if_panels], pricing.terms)]
+
+
+def _data(prices: Table) -> Node:
     about = {name: list(DERIVATION) for name in ("derivation", "missing")} | {"flags": list(DISCOUNT)}
     about["terms"] = list(about_discount(prices.terms))
     amounts = dict.fromkeys(("total", "hardware_total", "licence_total", "support_total"), "as in the column currency")
@@ -164,7 +170,7 @@ def tables(prices: Table) -> list[Node]:
     )
     units = {**amounts, **money_units, "per_million": "the column currency per million transactions"}
     text = comparison_csv.prices(prices)
-    return [from_csv("prices", f"Price per {prices.unit}", text, {**units, "utilisation_percent": "%"}, about)]
+    return from_csv("prices", f"Price per {prices.unit}", text, {**units, "utilisation_percent": "%"}, about)
 
 
 def source(comparison: Comparison) -> list[dict[str, Any]]:

@@ -18,14 +18,16 @@ DEMONSTRATION = (
     "works, not which system is faster or cheaper."
 )
 MARKS = (
-    "Each open mark is one run. The line joins the geometric means, of average latencies the medians; the bar is the "
-    "spread of the repeats: their range, or from three on a 95% interval of the geometric mean."
+    "Open marks are runs. The line joins their geometric means; the bar is the range of two repeats, and from three on "
+    "a 95% interval."
 )
 RATIOS = (
-    "From three repeats on each side the ratio has a 95% interval, and whether it tells the two apart is tested, "
-    "corrected for the number of levels (Welch, Holm). With fewer it is not tested, and its range sets the worst "
-    "repeat against the other's best, and the other way round."
+    "From three repeats on each side the ratio has a 95% interval and is tested (Welch, Holm over the levels). "
+    "With fewer it is not tested: its range sets the worst repeats against the best."
 )
+FOUND = "found"
+# The one sentence of what was found that depends on prices.
+PRICES_PART = "prices"
 UNDER_WAY = "Runs of this comparison were still to come when it was published."
 
 
@@ -45,8 +47,8 @@ def findings(comparison: Comparison, remarks: str) -> Node:
         blocks.append(nodes.paragraph(first, "lead", series=entry.series))
         blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *sentences.get(entry.key, ()))]
     if comparison.prices.lead:
-        blocks.append(nodes.paragraph(comparison.prices.lead, "lead"))
-    return nodes.section("found", "What was found", [*blocks, *_doubts(comparison.doubts)])
+        blocks.append(nodes.paragraph(comparison.prices.lead, "lead") | {"part": PRICES_PART})
+    return nodes.section(FOUND, "What was found", [*blocks, *_doubts(comparison.doubts)])
 
 
 def _doubts(doubts: Doubts) -> list[Node]:

@@ -11,13 +11,13 @@ from io import StringIO
 from django.http import HttpResponse
 from django.utils.text import slugify
 
-from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import NUMBER
 from benchhub.bench.run_page.bundle import archive
 from benchhub.release import release
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.models import Projection
+from benchhub.reports.sharing.choices.edition import Edition
 
 from . import pdf, render
 
@@ -50,10 +50,10 @@ class NoFileError(Exception):
     """There is no file of that name; the message lists the names that there are."""
 
 
-def file(projection: Projection, name: str) -> HttpResponse:
+def file(projection: Projection, name: str, edition: Edition | None = None) -> HttpResponse:
     """Answer with the file of this name, or with a sentence that says why there is none."""
     try:
-        return made(projection, name).response
+        return made(projection, name, edition).response
     except NoFileError as error:
         return _sentence(error, 404)
     except pdf.NoPdfError as error:
@@ -64,27 +64,28 @@ def _sentence(error: Exception, status: int) -> HttpResponse:
     return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
-def made(projection: Projection, name: str) -> Made:
-    """Make the file of a name.
+def made(projection: Projection, name: str, edition: Edition | None = None) -> Made:
+    """Make the file of a name, of the edition that a reader chose; a PDF is always as the maker of the link has it.
 
     Names are data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with
     .tar.gz. Raises NoFileError and NoPdfError.
     """
     stem, _, kind = name.partition(".")
-    document = canonical.from_bytes(bytes(projection.content))
-    content = _content(projection, document, stem, kind)
-    return Made(content, TYPES[kind], f"{slugify(document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
+    makers = Edition(bytes(projection.content), projection.sha256)
+    content = _content(projection, edition if edition and kind != "pdf" else makers, stem, kind)
+    return Made(content, TYPES[kind], f"{slugify(makers.document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
 
 
-def _content(projection: Projection, document: Node, stem: str, kind: str) -> bytes:
+def _content(projection: Projection, edition: Edition, stem: str, kind: str) -> bytes:
+    document = edition.document
     if f"{stem}.{kind}" == JSON_FILE:
-        return bytes(projection.content)
+        return edition.content
     if kind == "csv" and (table := next((table for table in document["tables"] if table["id"] == stem), None)):
         return table_csv(table).encode()
     if kind == "tar.gz" and (bundle := next((bundle for bundle in document["bundles"] if bundle["id"] == stem), None)):
         return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
     if kind in ("html", "pdf") and stem in ("page", "report"):
-        html = render.one_file(document, projection.sha256, as_report=stem == "report")
+        html = render.one_file(document, edition.sha256, as_report=stem == "report")
         return html.encode() if kind == "html" else _printed(projection, html, stem)
     raise NoFileError(f"There is no file of that name: ask for {', '.join(names(document))}.")
 

@@ -13,10 +13,11 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.reports.models import Projection
+from benchhub.reports.sharing.choices.choice import Selection
+from benchhub.reports.sharing.choices.edition import Panel, edition
 
 from . import pdf
 
@@ -45,12 +46,16 @@ PAGES_KEPT = 64
 
 @dataclass(frozen=True)
 class DocumentPage:
-    """A document and its downloads, in the order of a page or of a report. `picture` is the address of its card."""
+    """A document and its downloads, in the order of a page or of a report.
+
+    `picture` is the address of its card, `panel` what its reader may choose.
+    """
 
     document: Node
     sha256: str
     as_report: bool = False
     picture: str = ""
+    panel: Panel | None = None
 
     @property
     def answer(self) -> Node | None:
@@ -98,19 +103,23 @@ class OneFilePage(DocumentPage):
 
 
 @lru_cache(maxsize=PAGES_KEPT)
-def page(sha256: str, as_report: bool = False, picture: str = "") -> tuple[bytes, bytes]:
+def page(
+    pk: int, as_report: bool = False, picture: str = "", is_open: tuple[str, ...] = (), selection: Selection = ()
+) -> tuple[bytes, bytes]:
     """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
 
-    `picture` is the absolute address of its preview card's picture, as other sites ask for.
+    `picture` is the absolute address of its preview card's picture, as other sites ask for. Readers may choose what
+    `is_open` names, and this one asks for `selection`.
     """
-    content = Projection.objects.filter(sha256=sha256).values_list("content", flat=True)[0]
-    html = html_page(canonical.from_bytes(bytes(content)), sha256, as_report=as_report, picture=picture).encode()
+    made = edition(Projection.objects.get(pk=pk), is_open, selection)
+    shown_page = DocumentPage(made.document, made.sha256, as_report, picture, made.panel)
+    html = html_page(shown_page).encode()
     return html, gzip.compress(html, mtime=0)
 
 
-def html_page(document: Node, sha256: str, *, as_report: bool = False, picture: str = "") -> str:
+def html_page(page: DocumentPage) -> str:
     """Render the page with relative addresses but that of the picture: without a picture it holds no token."""
-    return render_to_string("shared/page.html", {"page": DocumentPage(document, sha256, as_report, picture)})
+    return render_to_string("shared/page.html", {"page": page})
 
 
 def one_file(document: Node, sha256: str, *, as_report: bool = False) -> str:

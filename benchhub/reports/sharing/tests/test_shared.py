@@ -45,8 +45,8 @@ def test_a_snapshot_holds_its_own_digest_and_all_that_the_page_shows(snapshot):
         "hardware", "environment", "tuning", "differences", "method", "sources", "settings",
     ]  # fmt: skip
     assert [table["id"] for table in node["tables"]] == [
-        "levels", "findings", "prices", "systems", "settings", "bars", "clients", "split", "sensitivity", "standbys",
-        "pareto",
+        "levels", "findings", "prices", "bars", "clients", "split", "sensitivity", "standbys", "pareto", "systems",
+        "settings",
     ]  # fmt: skip
 
 
@@ -343,7 +343,7 @@ def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger
     answer = stranger.get(f"{address}page.pdf")
     assert (answer.status_code, b"This server has no Chromium" in answer.content) == (501, True)
     document = canonical.from_bytes(bytes(link.projection.content))
-    page = render.html_page(document, link.projection.sha256)
+    page = render.html_page(render.DocumentPage(document, link.projection.sha256))
     assert "PDF: this server has no Chromium" in " ".join(page.split())
     assert "page.pdf" not in page
 

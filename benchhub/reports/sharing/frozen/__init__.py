@@ -1,0 +1,1 @@
+"""What prices rest on, frozen with a snapshot: `rows` of the catalogue, and curves with their price book."""
