@@ -1,5 +1,6 @@
 """Clusters of BenchHub's own on real parts: made, run on with several configurations, removed when asked."""
 
+import secrets
 from pathlib import Path
 
 import psycopg
@@ -33,7 +34,7 @@ def own(foreign, host):
         username=host.username,
         bin_directory=foreign.instance.bin_directory,
     )
-    return Cluster.objects.create(instance=instance, folder="clusters/own")
+    return Cluster.objects.create(instance=instance, folder=f"clusters/{secrets.token_hex(3)}")
 
 
 def made(cluster: Cluster) -> Instance:
@@ -53,7 +54,7 @@ def visited(cluster: Cluster, purpose: str) -> Cluster:
 def test_a_cluster_is_made_and_its_build_then_knows_its_settings(own, host, cluster16):
     instance = made(own)
     assert (own.wanted, own.made_at is not None) == ("", True)
-    assert own.folder == f"{host.work_directory}/clusters/own" == instance.address
+    assert own.folder.startswith(f"{host.work_directory}/clusters/") and own.folder == instance.address
     assert Path(own.folder, "mark").read_text().strip() == own.mark
     assert own.facts["is_there"] and not own.facts["is_running"] and own.facts["size_bytes"] > 1_000_000
     rows = instance.build.build_parameters.parameters
