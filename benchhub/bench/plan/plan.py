@@ -298,13 +298,18 @@ def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[
 
 
 def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
-    """Return for each part the systems whose data set it has to load first; the parts run one after the other."""
+    """Return for each part the systems whose data set it has to load first; the parts run one after the other.
+
+    Systems on one instance share its data set, which the first of them loads.
+    """
     recipes = _coming_recipes([system.instance_id for system in systems])
     missing = []
     for part in parts:
         recipe = recipe_digest(part.workload)
         is_each, used_systems = part.loading == Experiment.Loading.EACH, in_use(part, systems)
-        missing.append([system for system in used_systems if recipes.get(system.instance_id) != recipe and not is_each])
+        by_instance = {system.instance_id: system for system in reversed(used_systems)}
+        firsts = [system for system in used_systems if by_instance[system.instance_id] is system]
+        missing.append([system for system in firsts if recipes.get(system.instance_id) != recipe and not is_each])
         recipes |= dict.fromkeys((system.instance_id for system in used_systems), recipe)
     return missing
 
