@@ -58,7 +58,7 @@ def readable(setting: str, unit: str) -> str:
         return setting  # -1 and 0 have meanings of their own
     sizes = BYTES if _unit_name(unit) in BYTES else MICROSECONDS
     fitting = [name for name, size in sizes.items() if quantity % size == 0]
-    return f"{quantity / sizes[fitting[-1]]:f} {fitting[-1]}" if fitting else f"{setting} {unit}"
+    return f"{quantity / sizes[fitting[-1]]:.0f} {fitting[-1]}" if fitting else f"{setting} {unit}"
 
 
 def readable_text(text: str) -> str:
