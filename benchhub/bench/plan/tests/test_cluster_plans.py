@@ -74,10 +74,10 @@ def test_a_cluster_is_driven_by_its_own_host_over_its_socket(planner, recipe, ow
 def test_every_bad_setting_is_refused_before_anything_is_queued(planner, recipe, own):
     bad = configuration("bad", work_mem="1mb", wurk_mem="1MB", port="1")
     response = planner.post(NEW, {**planned(recipe, own, bad), "queue": "1"})
-    assert response.context["page"].draft.systems[0].errors["configuration"] == [
+    assert sorted(response.context["page"].draft.systems[0].errors["configuration"]) == [
+        "port is not applied: BenchHub sets it itself, so that the cluster stays in its folder and on its socket.",
         "work_mem takes the units B, kB, MB, GB, TB, not 'mb': small and capital letters differ.",
         "wurk_mem is no setting of PostgreSQL 18.1. Is work_mem meant?",
-        "port is not applied: BenchHub sets it itself, so that the cluster stays in its folder and on its socket.",
     ]
     assert not Experiment.objects.exists()
 
