@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-matrix check-types check-others faults soak pictures openapi sbom
+.PHONY: test-matrix check-types check-others faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -17,6 +17,7 @@ help:
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
+	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
@@ -73,6 +74,10 @@ bench-fleet: venv
 faults: venv-dev
 	@$(RUN) tests/packages.py
 	$(RUN) -m pytest tests/faults --durations=10
+
+# A fault each at a moment of a run on a cluster of BenchHub's own; SEED=100 takes others.
+faults-clusters: venv-dev
+	CLUSTER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/clusters/tests/test_faults.py -q
 
 # SEED=123 repeats the choice of faults.
 soak: venv

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from runners import tools
+from runners.clusters import script as cluster_script
 from runners.collection import Collected, exit_code, parse_collected, size
 from runners.confinement import apart
 from runners.contract import RunSpec
@@ -142,6 +143,7 @@ async def start(
         "spec.json": spec_json(spec),
         "command.sh": command_script(spec, tool or tools.get(spec.tool)),
         "leftover.sh": leftover_script(spec),
+        **cluster_script.files(spec),
     }
     if spec.telemetry and spec.kind == "measure":
         files |= collector.files(spec.bin_directory)
@@ -253,6 +255,7 @@ def spec_json(spec: RunSpec) -> str:
     """Return the spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
     plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
     plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
+    plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
