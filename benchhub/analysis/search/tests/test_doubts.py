@@ -43,10 +43,15 @@ def test_nothing_is_known_of_a_level_that_was_run_once():
     assert again.stopped == "known" and again.doubts == ()
 
 
-def test_the_last_run_confirms_the_best_level_where_it_was_run_once():
-    advice, trials = follow(scalability, Goal(runs=12, noisy_runs=12, confidence=0.99999), noise=0.005)
-    assert advice.stopped == "spent" and "unconfirmed" not in advice.doubts
-    assert trials[-1].clients == trials[-2].clients == advice.best
+def test_the_last_run_confirms_the_best_level_unless_another_is_worth_more():
+    """However precise the goal of the confidence: after nine runs one level is good beyond doubt, and was run once."""
+    goal = Goal(runs=10, noisy_runs=10, confidence=0.99999)
+    trials = [Trial(n, scalability(n)) for n in (104, 28, 8, 42, 16, 80, 36, 38, 44)]
+    advice = advise(LEVELS, trials, goal)
+    assert (advice.clients, advice.is_confirming, advice.runs_left) == (advice.best, True, 1)
+    early = [Trial(n, scalability(n)) for n in (104, 28, 8)]
+    open_advice = advise(LEVELS, early, Goal(runs=4, noisy_runs=4))
+    assert open_advice.clients not in (104, 28, 8) and not open_advice.is_confirming
 
 
 def test_levels_that_differ_while_their_repeats_agree_are_a_rough_curve_and_no_noise():
