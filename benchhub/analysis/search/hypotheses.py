@@ -17,7 +17,8 @@ Singles = NDArray[np.float32]
 
 class Difference(NamedTuple):
     """A way for a curve to differ from its shape: its correlation, its size (standard deviation of the logarithm), its
-    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand.
+    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand, relative to
+    the others.
     """
 
     form: Literal["bent", "round", "rough", "ragged"]
@@ -39,9 +40,9 @@ DIFFERENCES = (
     Difference("round", 0.3, 0.8, 0.05),
     Difference("rough", 0.03, 1.0, 0.065),
     Difference("rough", 0.12, 2.0, 0.05),
-    Difference("round", 0.3, 0.08, 0.02, axis="clients"),
-    Difference("round", 0.3, 0.14, 0.02, axis="clients"),
-    Difference("round", 0.3, 0.25, 0.02, axis="clients"),
+    Difference("round", 0.3, 0.08, 0.04, axis="clients"),
+    Difference("round", 0.3, 0.14, 0.04, axis="clients"),
+    Difference("round", 0.3, 0.25, 0.04, axis="clients"),
     # What no shape explains: levels that say nothing of each other, or little.
     Difference("rough", 0.12, 0.06, 0.02, axis="clients"),
     Difference("ragged", 0.02, 1.0, 0.02),
