@@ -1,11 +1,11 @@
 """Compare adaptive search with full grids and a ladder, on simulated curves whose best level is known.
 
-`python -m benchmarks.search [--curves N] [--unseen N] [--seed N] [--only SECTION ...]`. Levels 2..160:2, so the grid is 80 runs. Every
-search has the budget of 12 runs (15% of the grid), 24 where it finds the noise to be high. A curve counts once per
-noise; the same noisy runs are the peers'. 'good': the chosen level has at least 99% of the true maximum, and under a
-ceiling exceeds it by at most 1% (the ladder does not look at ceilings); 'said': the belief in that; 'holds': the stated
-95% interval of the throughput there holds the truth; 'known': it ended so. Judged are curves that nothing was made with,
-and disturbed hosts (search_known.py).
+`python -m benchmarks.search [--curves N] [--unseen N] [--seed N] [--only SECTION ...]`. Levels 2..160:2, so the grid is
+80 runs. Every search has the budget of 12 runs (15% of the grid), 24 where it finds the noise to be high. A curve
+counts once per noise; the same noisy runs are the peers'. 'good': the chosen level has at least 99% of the true
+maximum, and under a ceiling exceeds it by at most 1% (the ladder does not look at ceilings); 'said': the belief in
+that; 'holds': the stated 95% interval of the throughput there holds the truth; 'known': it ended so. Judged are curves
+that nothing was made with, and disturbed hosts (search_known.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Judge a search on curves that it was not made for, and what it calls known under disturbances (benchmarks/search.py).
 
-'grid' is the share of full grids, with one run a level, whose best level is good. 'known' is the share of searches that ended so; 'right': of these, those whose level is good; 'holds': the stated 95%
-interval holds the throughput (of the last run's time, where the host drifts); 'outside': it has nothing in common with
-the range of the runs at that level, or there is none; 'doubted': the search named a reason why it does not know.
+Smooth curves must be found; of others it must only be right what is called known. 'grid' is the share of full grids,
+with one run a level, whose best level is good; 'known' the share of searches that ended so; 'right': of these, those
+whose level is good; 'holds': the stated 95% interval holds the throughput (of the last run's time, where the host
+drifts); 'outside': it has nothing in common with the range of the runs at that level, or there is none; 'doubted': the
+search named a reason why it does not know.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ PROCESSES = int(os.environ.get("PROCESSES", os.cpu_count() or 1))
 LEVELS = list(range(2, 161, 2))
 GOAL = Goal(runs=12, noisy_runs=24)
 GOOD = 0.99
-# Fixed before anything was looked at: of what is called known at 95%, so many must be good, over all and in each section
-# with so many of them; smooth curves up to 1% noise are good so often, within 15% of the grid's runs, and above it as
-# often as the grid, within 30%; no interval is outside. Isolated levels have no limit of their own, as no rule can see
-# what no run met; they count among all.
+# Fixed before anything was looked at: of what is called known at 95%, so many must be good, over all and in each
+# section with so many of them; smooth curves up to 1% noise are good so often, within 15% of the grid's runs, and above
+# it as often as the grid, within 30%; no interval is outside. Isolated levels have no limit of their own, as no rule
+# can see what no run met; they count among all.
 AIM_RIGHT, FEWEST_KNOWN, AIM_SMOOTH, MOST_RUNS, MOST_NOISY_RUNS = 0.93, 10, 0.95, 12, 24
 
 

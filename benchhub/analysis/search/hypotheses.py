@@ -17,8 +17,8 @@ Singles = NDArray[np.float32]
 
 class Difference(NamedTuple):
     """A way for a curve to differ from its shape: its correlation, its size (standard deviation of the logarithm), its
-    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand, relative to
-    the others.
+    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand, relative
+    to the others.
     """
 
     form: Literal["bent", "round", "rough", "ragged"]
