@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from benchhub.analysis.search.advice import CONFIRMED, FEWEST, Goal, advise
 from benchhub.analysis.search.belief import Trial, believe
 from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
-from benchhub.analysis.search.words import reasons
+from benchhub.analysis.search.words import ISOLATED, reasons
 
 # Runs of 1 s on a busy machine: what repeats and neighbours say of each other is that they say nothing.
 JUMPING = [
@@ -83,9 +83,9 @@ def test_a_run_at_a_third_of_its_repeats_stalled_and_is_left_out_of_the_belief()
     assert scalability(advice.best) >= 0.99 * max(map(scalability, LEVELS))
 
 
-def test_sentences_say_what_is_amiss_and_nothing_where_all_is_well():
+def test_sentences_say_what_is_amiss_and_what_no_run_can_show_where_all_is_well():
     certain, _ = follow(scalability, noise=0.003)
-    assert (certain.stopped, reasons(certain)) == ("known", [])
+    assert (certain.stopped, reasons(certain)) == ("known", [ISOLATED])
     noisy = advise(range(1, 17), [Trial(*row) for row in JUMPING], Goal(runs=11, noisy_runs=11))
     assert any(f"Noise of about {100 * noisy.noise:.1f}%" in sentence for sentence in reasons(noisy))
     assert reasons(advise(LEVELS, [], GOAL)) == []
