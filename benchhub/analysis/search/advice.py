@@ -29,9 +29,8 @@ CAUTION = 0.4
 EQUAL = 0.01
 # In the last runs nothing counts but that the level chosen is good.
 LAST = 2
-# One run of so many is a repeat, to tell noise from a rough curve; before so many what seems to be noise may well be
-# the shape.
-LEARNT = 6
+# So many repeats tell noise from a rough curve; before so many runs what seems to be noise may well be the shape.
+REPEATS, LEARNT = 2, 6
 # Noise is high where it is believed to be above `NOISY` with `SURE`.
 NOISY, SURE = 0.015, 0.94
 # The look-ahead: draws that it weighs, outcomes of each run that it considers, and the share of its gain that it gives
@@ -123,8 +122,9 @@ def advise(
         return replace(advice, clients=rung, is_first=True)
     # Whether noise is high may change with every run: what is last is so by either budget.
     last = goal.runs - used if used < goal.runs else advice.runs_left
-    is_repeat = advice.best in offered and _needs_repeat(advice, trials, is_sure, last)
-    clients = advice.best if is_repeat else _next(belief, levels, goal, offered, trials, advice.best, last)
+    is_settled = is_sure or (last == 1 and (advice.probability or 0) >= goal.confidence)
+    is_repeat = advice.best in offered and _needs_repeat(advice, trials, is_settled, last)
+    clients = advice.best if is_repeat else _next(belief, levels, goal, offered, trials, last)
     return replace(advice, clients=clients, is_confirming=clients == advice.best)
 
 
@@ -211,13 +211,13 @@ def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt, is_present in has_doubt.items() if is_present)
 
 
-def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_sure: bool, last: int) -> bool:
+def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool, last: int) -> bool:
     """Tell whether the best level is to be run once more: to confirm it, and to tell noise from a rough curve."""
-    if is_sure and "unconfirmed" in advice.doubts:
+    if is_settled and "unconfirmed" in advice.doubts:
         return True
     repeat_count = len(trials) - len({trial.clients for trial in trials})
     is_unclear = not {"noise", "rough"}.isdisjoint(advice.doubts)
-    return is_unclear and repeat_count < len(trials) // LEARNT and last > 1
+    return is_unclear and len(trials) >= LEARNT and repeat_count < REPEATS and last > 1
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
@@ -232,12 +232,11 @@ def _next(
     goal: Goal,
     offered: Sequence[int],
     trials: Sequence[Trial],
-    best: int | None,
     last: int,
 ) -> int:
     """Return the level after whose run the best choice is worth most, with so many runs left.
 
-    After the last one only a level that was run can be chosen: it confirms the best unless another is worth more.
+    After the last one only a level that was run can be chosen.
     """
     gains = scores(belief.curves, np.array(levels, float), goal)
     nearness = NEARNESS if last > LAST else 0
@@ -247,7 +246,7 @@ def _next(
         is_open = np.array([[*(n in levels_run or n == m for n in levels), True] for m in levels])
         values = np.where(is_open[:, None], values, 0)
     worth = dict(zip(levels, values.max(axis=2).mean(axis=1), strict=True))
-    return max(offered, key=lambda clients: worth[clients] + (EQUAL if last == 1 and clients == best else 0))
+    return max(offered, key=lambda clients: worth[clients])
 
 
 def _look_ahead(belief: Belief, gain: Floats) -> Floats:

@@ -28,7 +28,7 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES = (
-    Difference("bent", 0.004, 0.5, 0.151),
+    Difference("bent", 0.004, 0.5, 0.17),
     Difference("bent", 0.015, 0.3, 0.08),
     Difference("bent", 0.015, 1.0, 0.08),
     Difference("bent", 0.05, 0.3, 0.066),
@@ -42,7 +42,7 @@ DIFFERENCES = (
     # More belief in the shortest of these takes noise of 15% for waves.
     Difference("round", 0.3, 0.08, 0.019, axis="clients"),
     Difference("round", 0.3, 0.14, 0.038, axis="clients"),
-    Difference("round", 0.3, 0.25, 0.057, axis="clients"),
+    Difference("round", 0.3, 0.25, 0.038, axis="clients"),
     # What no shape explains: levels that say nothing of each other, or little.
     Difference("rough", 0.12, 0.06, 0.019, axis="clients"),
     Difference("ragged", 0.02, 1.0, 0.019),
