@@ -27,7 +27,7 @@ FEWEST, CONFIRMED = 9, 2
 CAUTION = 0.4
 # Beliefs that lie no further apart are equal.
 EQUAL = 0.01
-# The last runs go to the level that seems to be the best.
+# In the last runs nothing counts but that the level chosen is good.
 LAST = 2
 # So many repeats tell noise from a rough curve; before so many runs what seems to be noise may well be the shape.
 REPEATS, LEARNT = 2, 6
@@ -122,9 +122,10 @@ def advise(
         return replace(advice, clients=rung, is_first=True)
     # Whether noise is high may change with every run: what is last is so by either budget.
     last = goal.runs - used if used < goal.runs else advice.runs_left
-    if advice.best in offered and _needs_repeat(advice, trials, is_sure or last == 1):
-        return replace(advice, clients=advice.best, is_confirming=True)
-    return replace(advice, clients=_next(belief, levels, goal, offered, last <= LAST))
+    is_settled = is_sure or (last == 1 and (advice.probability or 0) >= goal.confidence)
+    is_repeat = advice.best in offered and _needs_repeat(advice, trials, is_settled, last)
+    clients = advice.best if is_repeat else _next(belief, levels, goal, offered, trials, last)
+    return replace(advice, clients=clients, is_confirming=clients == advice.best)
 
 
 def rungs(levels: Sequence[int]) -> list[int]:
@@ -210,12 +211,13 @@ def _doubts(belief: Belief, run_count: int) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt, is_present in has_doubt.items() if is_present)
 
 
-def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool) -> bool:
+def _needs_repeat(advice: Advice, trials: Sequence[Trial], is_settled: bool, last: int) -> bool:
     """Tell whether the best level is to be run once more: to confirm it, and to tell noise from a rough curve."""
-    if "unconfirmed" in advice.doubts and is_settled:
+    if is_settled and "unconfirmed" in advice.doubts:
         return True
     repeat_count = len(trials) - len({trial.clients for trial in trials})
-    return len(trials) >= LEARNT and repeat_count < REPEATS and not {"noise", "rough"}.isdisjoint(advice.doubts)
+    is_unclear = not {"noise", "rough"}.isdisjoint(advice.doubts)
+    return is_unclear and len(trials) >= LEARNT and repeat_count < REPEATS and last > 1
 
 
 def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
@@ -224,18 +226,35 @@ def _next_rung(offered: Sequence[int], trials: Sequence[Trial]) -> int | None:
     return next((rung for rung in rungs(offered) if rung not in levels_run), None)
 
 
-def _next(belief: Belief, levels: Sequence[int], goal: Goal, offered: Sequence[int], is_last: bool) -> int:
-    """Return the level that tells most; for the last run the one that is believed to be the best."""
+def _next(
+    belief: Belief,
+    levels: Sequence[int],
+    goal: Goal,
+    offered: Sequence[int],
+    trials: Sequence[Trial],
+    last: int,
+) -> int:
+    """Return the level after whose run the best choice is worth most, with so many runs left.
+
+    After the last one only a level that was run can be chosen.
+    """
     gains = scores(belief.curves, np.array(levels, float), goal)
-    places = [levels.index(clients) for clients in offered]
-    worth = gains.good.mean(axis=0)[places] if is_last else _look_ahead(belief, gains, places)
-    return offered[int(np.argmax(worth))]
+    nearness = NEARNESS if last > LAST else 0
+    values = _look_ahead(belief, (1 - nearness) * gains.good + nearness * gains.near)
+    if last == 1:
+        levels_run = {trial.clients for trial in trials}
+        is_open = np.array([[*(n in levels_run or n == m for n in levels), True] for m in levels])
+        values = np.where(is_open[:, None], values, 0)
+    worth = dict(zip(levels, values.max(axis=2).mean(axis=1), strict=True))
+    return max(offered, key=lambda clients: worth[clients])
 
 
-def _look_ahead(belief: Belief, gains: Scores, places: Sequence[int]) -> Floats:
-    """Return for each of the places what the best choice is worth after a run there, on average over its outcomes."""
-    gain = ((1 - NEARNESS) * gains.good + NEARNESS * gains.near)[:LOOKED_AHEAD]
-    curves, noises = belief.curves[:LOOKED_AHEAD, places].T, belief.noises[:LOOKED_AHEAD]
+def _look_ahead(belief: Belief, gain: Floats) -> Floats:
+    """Return what each choice is worth after a run at each level and each of its outcomes: levels x outcomes x choices.
+
+    `gain` (draws x choices) is what each choice is worth on each curve.
+    """
+    curves, noises = belief.curves[:LOOKED_AHEAD].T, belief.noises[:LOOKED_AHEAD]
     truths = np.arange(OUTCOMES) * (LOOKED_AHEAD // OUTCOMES)
     outcomes = curves[:, truths] + noises[truths] * np.random.default_rng(OUTCOMES).standard_normal(OUTCOMES)
     width = np.hypot(noises, SMOOTHING)
@@ -243,4 +262,4 @@ def _look_ahead(belief: Belief, gains: Scores, places: Sequence[int]) -> Floats:
     weights[:, np.arange(OUTCOMES), truths] = 0  # a draw must not confirm itself
     weights += 1e-12
     weights /= weights.sum(axis=2, keepdims=True)
-    return np.asarray((weights @ gain).max(axis=2).mean(axis=1))
+    return np.asarray(weights @ gain[:LOOKED_AHEAD])

@@ -1,4 +1,4 @@
-"""Word what keeps a search from knowing, as sentences for pages and the API."""
+"""Word what keeps a search from knowing, and what it cannot know, as sentences for pages and the API."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from collections.abc import Callable
 
 from .advice import Advice, Doubt
 
+ISOLATED = (
+    "A level between those that were run may still stand out by itself, as no run elsewhere can show it. Where that "
+    "matters, run all levels around the best one."
+)
+
 
 def reasons(advice: Advice) -> list[str]:
-    """Say why the best level is not known, or what else is amiss: what happened, what it does, what to do."""
+    """Say why the best level is not known, what else is amiss, or what is not known even so: what happened, what it
+    does, what to do.
+    """
     if advice.probability is None:
         return []
     sentences = [SENTENCES[doubt](advice) for doubt in advice.doubts]
+    if advice.stopped == "known":
+        return [*sentences, ISOLATED]
     if advice.stopped == "spent" and not sentences:
         return ["Too few runs for curves of this form: other levels may be as good. Plan more runs."]
     return sentences

@@ -12,6 +12,8 @@ RULE = "Grubbs' test at 1%"
 ALPHA = 0.01
 FEWEST = 4
 FAR = 5.0
+# A fifth below the median of its repeats: as far, a run of three is odd as well, although no test tells.
+TOO_FAR_LOG = -math.log1p(-0.2)
 NORMAL_PER_MEDIAN = 1.4826  # standard deviations in a median absolute deviation, of normal values
 FAR_OFF = (
     "a run lies so far from its fellows that repeats do not scatter as an interval assumes, and rare runs like it may "
@@ -34,15 +36,17 @@ def outlier(values: Sequence[float]) -> int | None:
 
 
 def is_far_off(levels: Sequence[Sequence[float]]) -> bool:
-    """Tell whether a level's outlier lies FAR times further off than the repeats of all these levels usually do.
+    """Tell whether a run lies FAR times further off than the repeats of all these levels usually do, and is the outlier
+    of its level or TOO_FAR_LOG off.
 
     A level that has none such may only have been lucky: its interval is then too narrow (`benchmarks/coverage.py`).
     """
     distances_by_level = [[abs(math.log(value / statistics.median(values))) for value in values] for values in levels]
     nonzero = [distance for distances in distances_by_level for distance in distances if distance]
     pairs = [(distances, outlier(values)) for distances, values in zip(distances_by_level, levels, strict=True)]
-    furthest = max((distances[index] for distances, index in pairs if index is not None), default=0.0)
-    return bool(nonzero) and furthest > FAR * NORMAL_PER_MEDIAN * statistics.median(nonzero)
+    far = [distances[index] for distances, index in pairs if index is not None]
+    far += [max(distances) for distances in distances_by_level if max(distances) > TOO_FAR_LOG and len(distances) > 2]
+    return bool(nonzero) and max(far, default=0.0) > FAR * NORMAL_PER_MEDIAN * statistics.median(nonzero)
 
 
 def critical(n: int, alpha: float = ALPHA) -> float:

@@ -49,6 +49,14 @@ def test_an_outlier_far_beyond_what_all_levels_scatter_by_is_far_off():
     assert not outliers.is_far_off([loud, loud, odd])
 
 
+def test_of_three_repeats_one_that_is_a_fifth_off_is_far_off_although_no_test_tells_which():
+    """Two stalls in a level make the third look fast: 100, 55, 50 lie around 55."""
+    quiet = [100.0, 101.0, 99.0]
+    assert outliers.is_far_off([quiet, quiet, [100.0, 55.0, 50.0]])
+    assert not outliers.is_far_off([quiet, quiet, [100.0, 101.0, 85.0]])
+    assert not outliers.is_far_off([[100.0, 130.0, 75.0], [100.0, 70.0, 125.0]]), "no further off than usual"
+
+
 def test_without_an_outlier_or_any_scatter_nothing_is_far_off():
     assert not outliers.is_far_off([[100.0, 101.0, 99.0, 100.5, 99.5]])
     assert not outliers.is_far_off([[100.0] * 5, [90.0] * 5])

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from benchhub.analysis.curves import curve
@@ -32,20 +33,38 @@ IN_TURN = blocks([1, -1, 1, -1], [-2, 2, -2, 2], [1, -1, 1, -1])
 
 
 def test_blocks_that_are_fast_or_slow_as_a_whole_resemble_each_other():
-    """Neighbours: 3 x 1, -2, 3 x 4, -2, 3 x 1 = 14 of 24; chance exceeds 1.645 / sqrt(12) = 0.47 in one of twenty."""
-    assert resemblance.autocorrelation(ALIKE) == (pytest.approx(14 / 24), 12)
+    """Neighbours: 3 x 1, -2, 3 x 4, -2, 3 x 1 = 14 of 24."""
+    assert resemblance.autocorrelation(ALIKE).value == pytest.approx(14 / 24)
     assert resemblance.resembles(ALIKE)
+
+
+def test_what_chance_gives_is_that_of_independent_runs_in_the_same_order():
+    """Moments of r'Ar / r'r with full matrices, then of a hundred thousand draws: levels in an order of their own."""
+    order = [1, 2, 2, 4, 1, 4, 2, 1, 4, 4, 1, 2, 2, 4, 1]
+    starts = [Start(60.0 * n, 60.0, clients, 100.0 + n % 7) for n, clients in enumerate(order)]
+    design = np.column_stack([[clients == level for clients in order] for level in (1, 2, 4)] + [np.arange(15.0)])
+    left_out = np.eye(15) - design @ np.linalg.pinv(design)
+    rest = np.random.default_rng(1).standard_normal((100_000, 15)) @ left_out
+    drawn = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / (rest**2).sum(axis=1)
+    measured = resemblance.autocorrelation(starts)
+    beside = left_out @ ((np.eye(15, k=1) + np.eye(15, k=-1)) / 2)
+    assert measured.chance_mean == pytest.approx(np.trace(beside) / 11)
+    variance = 2 / (11 * 13) * (np.trace(beside @ beside) - np.trace(beside) ** 2 / 11)
+    assert measured.chance_sd == pytest.approx(math.sqrt(variance))
+    assert measured.chance_mean == pytest.approx(drawn.mean(), abs=0.005)
+    assert measured.chance_sd == pytest.approx(drawn.std(), abs=0.005)
+    assert 0.02 < np.mean(drawn > measured.chance_mean + resemblance.CHANCE_QUANTILE * measured.chance_sd) < 0.05
 
 
 def test_runs_that_alternate_do_not_resemble_each_other():
     """Neighbours: 3 x -1, 2, 3 x -4, 2, 3 x -1 = -14 of 24."""
-    assert resemblance.autocorrelation(IN_TURN) == (pytest.approx(-14 / 24), 12)
+    assert resemblance.autocorrelation(IN_TURN).value == pytest.approx(-14 / 24)
     assert not resemblance.resembles(IN_TURN)
 
 
 def test_a_steady_drift_is_no_resemblance():
     drifting = blocks([1, -1, 1, -1], [-2, 2, -2, 2], [1, -1, 1, -1], drift=0.01)
-    assert resemblance.autocorrelation(drifting) == (pytest.approx(-14 / 24), 12)
+    assert resemblance.autocorrelation(drifting).value == pytest.approx(-14 / 24)
     assert resemblance.autocorrelation(blocks([0] * 4, [0] * 4, [0] * 4, drift=0.01)) is None
 
 
@@ -106,3 +125,12 @@ def test_a_curve_with_a_stall_has_no_intervals_although_each_level_has_too_few_r
 def test_what_intervals_assume_is_said_with_the_stalls_that_so_many_runs_would_not_show(runs, share):
     """By hand: of 59 runs none stalls with 0.95^59 = 4.8% where 5% do."""
     assert f"a stall in {share} of runs" in resemblance.assumption_text(runs)
+
+
+@pytest.mark.parametrize(
+    ("runs", "often"), [(11, "always"), (12, "in up to 70% of curves"), (24, "in up to 35%"), (40, "in up to 10%")]
+)
+def test_how_often_resemblance_passes_unseen_is_said_by_the_number_of_runs(runs, often):
+    text = resemblance.assumption_text(runs)
+    assert f"a correlation of 0.9 between neighbours {often}" in text
+    assert "hold the truth in 65% in place of 95%." in text
