@@ -23,7 +23,9 @@ help:
 	@echo "make clean        stop, and remove .venv and everything the demonstration has written"
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
 
-demo: venv
+demo: python
+	@$(PYTHON) -m benchhub.demo check
+	@$(MAKE) venv
 	@exec $(RUN) -m benchhub.demo up $(if $(filter-out 0,$(ONCE)),--once)
 
 stop:

@@ -50,6 +50,15 @@ def command(clone: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "benchhub.demo", *words]
 
 
+def test_check_and_stop_need_no_package(clone: Path) -> None:
+    for word in ("check", "stop"):
+        # -S hides what is installed, as on a machine where nothing is yet.
+        done = subprocess.run(
+            [sys.executable, "-S", *command(clone, word)[1:]], cwd=clone, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done
+
+
 def plain_environment() -> dict[str, str]:
     """Without what would point the demonstration at the servers of the tests."""
     leave_out = ("DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "FIELD_KEYS")
@@ -301,6 +310,29 @@ def test_too_little_room_is_said_before_anything_is_written(
     with pytest.raises(EmbeddedError, match=r"has \d+ MB free, and the demonstration needs \d+ MB"):
         state.check_space(home_account, is_first=True)
     assert list(home_account.home.iterdir()) == []
+
+
+def test_packages_and_servers_need_their_room_together_before_anything_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "var"
+    state.check_space_before_install(tmp_path, home)
+    monkeypatch.setattr(state, "PACKAGES_BYTES", 10**18)
+    with pytest.raises(EmbeddedError, match=f"{tmp_path} has .* needs 1000000001500 MB: make room"):
+        state.check_space_before_install(tmp_path, home)
+    (tmp_path / ".venv").mkdir()
+    state.check_space_before_install(tmp_path, home)
+    assert not home.exists()
+
+
+def test_a_path_that_servers_cannot_use_is_named_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    account.check(tmp_path / "clone")
+    with pytest.raises(EmbeddedError, match="a space, quote or wildcard in its path"):
+        account.check(tmp_path / "my clone")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_lock_names_who_holds_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`python -m benchhub.demo up [--once]`, `stop`, `clean`: what the Makefile calls."""
+"""`python -m benchhub.demo check`, `up [--once]`, `stop`, `clean`: what the Makefile calls."""
 
 from __future__ import annotations
 
@@ -32,19 +32,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchhub.demo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("up").add_argument("--once", action="store_true")
+    commands.add_parser("check")
     commands.add_parser("stop")
     commands.add_parser("clean")
     arguments = parser.parse_args()
     try:
         if not sys.platform.startswith("linux"):
             raise EmbeddedError("The demonstration runs on Linux only: it finds its processes in /proc.")
-        return {"up": lambda: up(arguments.once), "stop": stop, "clean": clean}[arguments.command]()
+        actions = {"check": check, "up": lambda: up(arguments.once), "stop": stop, "clean": clean}
+        return actions[arguments.command]()
     except EmbeddedError as error:
         return _fail(str(error))
     except OSError as error:
         return _fail(_sentence(error))
     except KeyboardInterrupt:  # before anything was started that would have to be stopped
         return 130
+
+
+def check() -> int:
+    """Say what would stop a start on this machine, before anything is installed; it needs no package."""
+    account.check(CLONE)
+    state.check_space_before_install(CLONE, account.home_folder(CLONE))
+    return 0
 
 
 def up(once: bool) -> int:

@@ -18,6 +18,7 @@ from benchhub.embedded import EmbeddedError, ports, proc
 from benchhub.embedded.account import Account
 
 MEGABYTE = 1_000_000
+PACKAGES_BYTES = 500 * MEGABYTE
 FIRST_START_BYTES = 1_500 * MEGABYTE
 NEXT_START_BYTES = 300 * MEGABYTE
 WEB_PORT = 8000
@@ -89,11 +90,29 @@ def remembered_ports(account: Account) -> dict[str, int]:
 
 def check_space(account: Account, is_first: bool) -> None:
     """Raise EmbeddedError when the disk cannot hold what is about to be written."""
-    needed_bytes = FIRST_START_BYTES if is_first else NEXT_START_BYTES
-    free_bytes = shutil.disk_usage(account.home).free
+    _require_space(account.home, FIRST_START_BYTES if is_first else NEXT_START_BYTES)
+
+
+def check_space_before_install(clone: Path, home: Path) -> None:
+    """Raise EmbeddedError when packages and servers have too little room, before anything is downloaded.
+
+    `home` is where the servers' files will lie, perhaps on another disk than the clone.
+    """
+    packages_bytes = 0 if (clone / ".venv").exists() else PACKAGES_BYTES
+    servers_bytes = NEXT_START_BYTES if (home / "secrets.json").exists() else FIRST_START_BYTES
+    folder = next(folder for folder in (home, *home.parents) if folder.exists())
+    if folder.stat().st_dev == clone.stat().st_dev:
+        _require_space(folder, packages_bytes + servers_bytes)
+    else:
+        _require_space(clone, packages_bytes)
+        _require_space(folder, servers_bytes)
+
+
+def _require_space(folder: Path, needed_bytes: int) -> None:
+    free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:
         raise EmbeddedError(
-            f"The disk that holds {account.home} has {free_bytes // MEGABYTE} MB free, and the demonstration needs "
+            f"The disk that holds {folder} has {free_bytes // MEGABYTE} MB free, and the demonstration needs "
             f"{needed_bytes // MEGABYTE} MB: make room and start again."
         )
 

@@ -78,18 +78,33 @@ def for_clone(clone: Path) -> Account:
     """Return the account of a clone, made on the machine if it has to be. Raises EmbeddedError."""
     if os.geteuid() == 0:
         return _for_root(clone)
+    username = _username(clone)
+    home = home_folder(clone)
+    home.mkdir(mode=0o700, exist_ok=True)
+    return Account(username, os.geteuid(), os.getegid(), home)
+
+
+def check(clone: Path) -> None:
+    """Raise EmbeddedError where the servers of a clone could not run; nothing is made for it."""
+    if os.geteuid() != 0:
+        _username(clone)
+
+
+def home_folder(clone: Path) -> Path:
+    """Return where the files of a clone's servers lie, or would lie."""
+    return private_folder(clone) if os.geteuid() == 0 else clone / "var"
+
+
+def _username(clone: Path) -> str:
+    if re.search(r"[\s*?\[\]\"'\\]", str(clone)):
+        raise EmbeddedError(f"{clone} has a space, quote or wildcard in its path: move it where the path has none.")
     try:
-        username = pwd.getpwuid(os.geteuid()).pw_name
+        return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         raise EmbeddedError(
             f"User id {os.geteuid()} has no entry in /etc/passwd, and PostgreSQL does not start without one: "
             "run as a user who has."
         ) from None
-    home = clone / "var"
-    if re.search(r"[\s*?\[\]\"'\\]", str(home)):
-        raise EmbeddedError(f"{clone} has a space, quote or wildcard in its path: move it where the path has none.")
-    home.mkdir(mode=0o700, exist_ok=True)
-    return Account(username, os.geteuid(), os.getegid(), home)
 
 
 def remove_private(clone: Path) -> list[str]:

@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import redis
-
 from benchhub.embedded import EmbeddedError, programs
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import Child, Processes
@@ -58,6 +56,8 @@ class Broker:
 
 def require(url: str) -> None:
     """Raise EmbeddedError, with a sentence, unless the broker at this address answers and takes the log-in."""
+    import redis  # stop, clean and check run where no package is installed
+
     place = url.rpartition("@")[2] or url
     try:
         with closing(redis.Redis.from_url(url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)) as client:
