@@ -228,11 +228,21 @@ def test_secrets_are_never_replaced(tmp_path: Path) -> None:
     assert read_env(tmp_path / ".env") == before
 
 
-def test_only_what_prepares_has_the_owner_s_password(tmp_path: Path) -> None:
+def test_each_secret_stands_only_where_it_is_needed(tmp_path: Path) -> None:
     variables = new_env(tmp_path)
-    for name, service in services(variables).items():
-        has_it = variables["POSTGRES_PASSWORD"] in str(service)
-        assert has_it == (name in ("db", "prepare")), name
+    needed_by = {
+        "FIELD_KEYS": {"prepare", "web", "worker"},
+        "SECRET_KEY": {"web"},
+        "METRICS_TOKEN": {"web"},
+        "POSTGRES_PASSWORD": {"db", "prepare"},
+        "APP_PASSWORD": {"prepare", "web", "worker"},
+        "BROKER_PASSWORD": {"broker", "web", "worker", "ticker"},
+        "ADMIN_PASSWORD": {"prepare"},
+    }
+    assert needed_by.keys() == {name for name in variables if name.endswith(("_KEY", "_KEYS", "_PASSWORD", "_TOKEN"))}
+    texts = {name: str(service) for name, service in services(variables).items()}
+    for secret, names in needed_by.items():
+        assert {name for name, text in texts.items() if variables[secret] in text} == names, secret
 
 
 def test_no_service_writes_to_its_image_or_has_more_rights_than_it_needs(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchhub.clone import ENVIRONMENT_FILE
+from benchhub.database_url import database_settings
 from benchhub.demo import page, state
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
@@ -49,6 +50,7 @@ def main() -> int:
 
 def up(once: bool) -> int:
     """Start everything and run the experiment unless it is done; serve until Ctrl-C unless `once`."""
+    _check_warehouse()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
@@ -56,6 +58,14 @@ def up(once: bool) -> int:
     except AlreadyRunningError as error:
         say(str(error))
         return 1 if once else 0
+
+
+def _check_warehouse() -> None:
+    """Raise EmbeddedError for an address of a warehouse that is none, before any server has started."""
+    try:
+        database_settings(os.environ.get("DATABASE_URL") or "postgresql:///own")
+    except ValueError as error:
+        raise EmbeddedError(f"{error}.") from error
 
 
 def stop() -> int:

@@ -21,5 +21,7 @@ class Command(BaseCommand):
             manifest = back_up(file)
         except BackupError as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written ({error.strerror}): name a folder of your own.") from error
         runs = count(manifest.rows["bench.Run"], "run")
         self.stdout.write(f"{file}: {runs}, {size(manifest.size_bytes)}. Keep FIELD_KEYS apart from it: it has no key.")
