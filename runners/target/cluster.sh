@@ -97,8 +97,13 @@ cluster_processes() {
 # Something of a server is alive, or is on its way to be: whatever is started holds this lock from before its start.
 cluster_is_alive() { ! flock -n "$cluster/alive" true || [ -n "$(cluster_processes)" ]; }
 
+cluster_ask_to_stop() {
+    cluster_apart "$cluster_bin/pg_ctl" -D "$cluster/data" -m "$1" -w -t "$2" stop > /dev/null 2>&1
+}
+
 # Stop the server: by a checkpoint within $1 seconds, else at once, so that it recovers at its start. What a crash left
-# working of it is ended as well.
+# working of it is ended as well. A server whose process is killed while it is asked to stop recovers and forgets that it
+# was asked: where no shutdown has begun after 10 seconds, it is stopped at once.
 cluster_stop() {
     cluster_is_own || return 0
     tries=0 mode=fast
@@ -107,9 +112,14 @@ cluster_stop() {
         { read -r number < "$cluster/data/postmaster.pid"; } 2> /dev/null || number=none
         case " $processes" in
             *" $number "*)
-                cluster_apart "$cluster_bin/pg_ctl" -D "$cluster/data" -m "$mode" -w -t "$1" stop > /dev/null 2>&1
-                if [ "$mode" = immediate ]; then kill -s KILL $processes 2> /dev/null; fi
-                mode=immediate
+                if [ "$mode" = fast ]; then
+                    cluster_ask_to_stop fast 10 || ! grep -q 'LOG:  shutting down' "$cluster/server.log" ||
+                        cluster_ask_to_stop fast "$1"
+                    mode=immediate
+                else
+                    cluster_ask_to_stop immediate 5
+                    kill -s KILL $processes 2> /dev/null
+                fi
                 ;;
             *) [ -z "$processes" ] || kill -s KILL $processes 2> /dev/null ;;
         esac
