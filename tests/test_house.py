@@ -74,6 +74,7 @@ ROOMS = {
         "curves",
         "doubts",
         "planning",
+        "tuning",
         "pricing",
         "search",
         "snapshot",
