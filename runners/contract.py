@@ -39,6 +39,24 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Cluster:
+    """A PostgreSQL cluster of BenchHub's own on the driver, which a run makes where it is missing, starts and stops.
+
+    `folder` is absolute and holds `mark`, data and socket: nothing without the mark is touched. `initdb_options` are
+    words for initdb. `settings` are as asked for; of all else the server has its own defaults. `settings_in_force` are
+    the same as pg_settings shows them once they are in force; what the server chooses itself is not among them.
+    """
+
+    folder: str
+    mark: str
+    bin_directory: str
+    database: str
+    initdb_options: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    settings_in_force: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """One execution of a load generator, or of the load of its data set, as it was asked for.
 
@@ -51,7 +69,8 @@ class RunSpec:
     Before the load, in this order: `watch_idle_s` of counting how busy the driver's CPU is without it, vacuum,
     checkpoint, a restart of the server whose data lie in `restart_directory` (empty: none), by the pg_ctl in
     `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
-    where the driver is the server's own host.
+    where the driver is the server's own host. With a `cluster`, it is made and started before all that, and stopped
+    after the load: `endpoint` is its socket.
 
     `telemetry` says where the server runs whose counters are noted once a second beside the load: here, on the driver,
     or elsewhere; empty for no telemetry. `data_directory` is the server's, where it is here and known.
@@ -82,6 +101,7 @@ class RunSpec:
     deadline_s: int = 0
     telemetry: Literal["", "here", "elsewhere"] = ""
     data_directory: str = ""
+    cluster: Cluster | None = None
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 

@@ -253,6 +253,7 @@ def spec_json(spec: RunSpec) -> str:
     """Return the spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
     plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
     plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
+    plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 

@@ -109,6 +109,11 @@ SYSTEM = serializer_of(
     plan_form.SystemForm,
     "SystemRequest",
     instance=KEY,
+    configuration=drf.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text="Left out: the instance's own. A cluster of BenchHub's own may have any.",
+    ),
     hardware=drf.IntegerField(required=False, allow_null=True, help_text="Left out: that of the host."),
     driver=drf.IntegerField(required=False, allow_null=True, help_text="Left out: the instance's own host."),
 )

@@ -16,7 +16,8 @@ from benchhub.bench.models import Experiment, System, Window
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_policy import POLICY, PolicyFields
 from benchhub.bench.queue.form_times import WindowFields, window_of
-from benchhub.catalog.models import Hardware, Host, Instance, PgBuild, Workload
+from benchhub.catalog.instances.clusters import NOT_MADE, refusals
+from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from . import form_design, form_growth, plan
 from .clients import chosen_client, client_builds
@@ -64,8 +65,12 @@ class Catalogue:
 
     @cached_property
     def instances(self) -> dict[str, Instance]:
-        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration")
+        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration", "cluster")
         return _by_key(rows.order_by("name"))
+
+    @cached_property
+    def configurations(self) -> dict[str, Configuration]:
+        return _by_key(Configuration.objects.current().order_by("name"))
 
     @cached_property
     def hardware(self) -> dict[str, Hardware]:
@@ -131,9 +136,15 @@ class SystemForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.fields["instance"] = _choice(catalogue.instances, "Choose an instance")
+        self.fields["configuration"] = _choice(
+            catalogue.configurations,
+            "the instance's own",
+            required=False,
+            help_text="On a cluster of BenchHub's own any, which is applied before each run.",
+        )
         self.fields["hardware"] = _choice(catalogue.hardware, "that of the host", required=False)
         self.fields["driver"] = _choice(catalogue.hosts, "the instance's own host", required=False, label="Driver host")
-        self.order_fields(["instance", "hardware", "driver", "path", "label"])
+        self.order_fields(["instance", "configuration", "hardware", "driver", "path", "label"])
 
     def clean(self) -> dict[str, Any]:
         """Fill in what was left empty; say beside the field what cannot be known."""
@@ -149,9 +160,38 @@ class SystemForm(forms.Form):
             self.add_error("hardware", f"The hardware of {instance}'s host is not known: choose it.")
         guess = guessed_path(instance, values.get("driver"))
         values["path"] = values.get("path") or guess
-        unusual = "" if values["path"] == guess else f", {values['path']}"
-        values["label"] = values.get("label") or f"{instance.build}, {instance}{unusual}"
+        values["configuration"] = values.get("configuration") or instance.configuration
+        for field, sentence in cluster_refusals(instance, values).items():
+            self.add_error(field, sentence)
+        values["label"] = values.get("label") or _label(instance, values, guess)
         return values
+
+
+def _label(instance: Instance, values: Mapping[str, Any], guessed_path: str) -> str:
+    unusual = "" if values["path"] == guessed_path else f", {values['path']}"
+    configuration = values["configuration"]
+    applied = "" if configuration == instance.configuration else f", {configuration}"
+    return f"{instance.build}, {instance}{applied}{unusual}"[:160]
+
+
+def cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return by field why the instance cannot be run so: its configuration, and how a cluster of its own is driven."""
+    cluster, configuration = instance.own_cluster, values["configuration"]
+    if cluster is None:
+        is_own = configuration == instance.configuration
+        return (
+            {} if is_own else {"configuration": f"{instance} has settings of its own: BenchHub changes none of them."}
+        )
+    problems: dict[str, Any] = {}
+    if cluster.made_at is None:
+        return {"instance": NOT_MADE}
+    if values.get("driver") and values["driver"] != instance.host:
+        problems["driver"] = f"{instance} listens on its socket alone: {instance.host} itself drives it."
+    if values["path"] != System.Path.SOCKET:
+        problems["path"] = f"{instance} listens on its socket alone."
+    if sentences := refusals(cluster, configuration):
+        problems["configuration"] = sentences
+    return problems
 
 
 def guessed_path(instance: Instance, driver: Host | None) -> str:
@@ -320,7 +360,7 @@ class Draft:
         return PlanRequest(tuple(parts), tuple(systems), labels, client, **beside)
 
     def _system(self, values: Mapping[str, Any]) -> System:
-        names = ("driver", "hardware", "path", "label")
+        names = ("driver", "hardware", "path", "label", "configuration")
         return plan.asked_system(values["instance"], **{name: values[name] for name in names})
 
     def _refuse_doubles(self, rows: Sequence[tuple[SystemForm, System]]) -> None:

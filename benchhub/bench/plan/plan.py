@@ -17,10 +17,11 @@ from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Result, Run, System
 from benchhub.bench.queue import timetable
-from benchhub.catalog.models import DataSet, Hardware, Host, Instance, Workload
+from benchhub.catalog.instances.clusters import asked_cluster
+from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
-from runners.contract import Endpoint, RunSpec
+from runners.contract import Cluster, Endpoint, RunSpec
 from runners.tools import sampling
 
 PASSED = "The experiment that it repeats was confined to times that pass: give it times of its own, then resume it."
@@ -42,9 +43,22 @@ def resolve_threads(rule: str, clients: int) -> int:
     return min(int(number), clients) if number else max(1, clients // int(per_thread or 1))
 
 
-def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
-    """Return the one row for this combination, saved; the same combination is always the same system."""
-    candidate = asked_system(instance, driver=driver, hardware=hardware, path=path, label=label)
+def system_under_test(
+    instance: Instance,
+    *,
+    driver: Host,
+    hardware: Hardware,
+    path: str,
+    label: str,
+    configuration: Configuration | None = None,
+) -> System:
+    """Return the one row for this combination, saved; the same combination is always the same system.
+
+    `configuration` is the instance's own unless given: a cluster of BenchHub's own may have any.
+    """
+    candidate = asked_system(
+        instance, driver=driver, hardware=hardware, path=path, label=label, configuration=configuration
+    )
     if candidate._state.adding:
         fields = {field.attname: getattr(candidate, field.attname) for field in System._meta.concrete_fields}
         del fields["id"], fields["digest"]
@@ -52,26 +66,38 @@ def system_under_test(instance: Instance, *, driver: Host, hardware: Hardware, p
     return candidate
 
 
-def asked_system(instance: Instance, *, driver: Host, hardware: Hardware, path: str, label: str) -> System:
+def asked_system(
+    instance: Instance,
+    *,
+    driver: Host,
+    hardware: Hardware,
+    path: str,
+    label: str,
+    configuration: Configuration | None = None,
+) -> System:
     """Return the system as system_under_test does, but leave a new one unsaved: looking at a plan saves nothing."""
-    form = digest.system_form(_system_fields(instance, driver, hardware, path))
+    configuration = configuration or instance.configuration
+    form = digest.system_form(_system_fields(instance, configuration, driver, hardware, path))
     candidate = System(
         label=label,
         instance=instance,
         driver=driver,
         hardware=hardware,
         build=instance.build,
-        configuration=instance.configuration,
+        configuration=configuration,
         path=path,
         description=form,
         digest=digest.digest(form),
     )
-    systems = System.objects.select_related("instance__host", "driver", "hardware", "build", "configuration")
+    systems = System.objects.select_related(
+        "instance__host", "instance__cluster", "driver", "hardware", "build", "configuration"
+    )
     return systems.filter(digest=candidate.digest).first() or candidate
 
 
-def _system_fields(instance: Instance, driver: Host, hardware: Hardware, path: str) -> dict[str, Any]:
-    configuration = instance.configuration
+def _system_fields(
+    instance: Instance, configuration: Configuration, driver: Host, hardware: Hardware, path: str
+) -> dict[str, Any]:
     return {
         "instance": instance.name,
         "server": instance.host.name if instance.host else "",
@@ -108,7 +134,8 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "loading": experiment.loading,
             "warmup_run": warmup_form(experiment),
             "settle_s": experiment.settle_s,
-            "restart": experiment.restart,
+            # A run on a cluster of BenchHub's own begins with a start of the server, whatever was asked for.
+            "restart": experiment.restart or system.instance.own_cluster is not None,
             "drop_caches": experiment.drop_caches,
             "open_loop": open_loop_form(experiment),
             "thread_rule": experiment.thread_rule,
@@ -134,6 +161,8 @@ def open_loop_form(experiment: Experiment) -> dict[str, int]:
 
 def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
     instance, parameters = system.instance, experiment.workload.parameters
+    cluster = instance.own_cluster
+    is_restarted = experiment.restart and cluster is None
     spec = RunSpec(
         tool=experiment.workload.tool,
         tool_version=experiment.client_build.version,
@@ -154,8 +183,9 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
         checkpoint=experiment.checkpoint,
         settle_s=experiment.settle_s,
         drop_caches=experiment.drop_caches,
-        restart_directory=instance.data_directory if experiment.restart else "",
-        restart_bin_directory=instance.bin_directory if experiment.restart else "",
+        restart_directory=instance.data_directory if is_restarted else "",
+        restart_bin_directory=instance.bin_directory if is_restarted else "",
+        cluster=asked_cluster(cluster, system.configuration) if cluster else None,
         **_telemetry(experiment, system),
     )
     spec = sampled(spec, system, experiment.workload)
@@ -254,7 +284,8 @@ def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> I
 
     `to_load`: the systems whose data set is loaded first; None for those that lack it now.
     """
-    systems = [row.system for row in experiment.experimentsystem_set.select_related("system__instance")]
+    rows = experiment.experimentsystem_set.select_related("system__instance__cluster")
+    systems = [row.system for row in rows]
     protocols = {system.pk: Protocol.stored(protocol_form(experiment, system)) for system in systems}
     missing = without_data_set(experiment, systems) if to_load is None else to_load
     for position, step in enumerate(steps(experiment, systems, missing), start=1):
@@ -400,7 +431,14 @@ def again(
 
 def spec_of(run: Run) -> RunSpec:
     """Return the frozen RunSpec as it was planned."""
-    return RunSpec(**{**run.spec, "endpoint": Endpoint(**run.spec["endpoint"])})
+    cluster = run.spec.get("cluster")
+    return RunSpec(
+        **{
+            **run.spec,
+            "endpoint": Endpoint(**run.spec["endpoint"]),
+            "cluster": Cluster(**{**cluster, "initdb_options": tuple(cluster["initdb_options"])}) if cluster else None,
+        }
+    )
 
 
 def spec_now(run: Run) -> RunSpec:

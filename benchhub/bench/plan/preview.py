@@ -192,7 +192,12 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
 
 def _save_system(system: System) -> System:
     return plan.system_under_test(
-        system.instance, driver=system.driver, hardware=system.hardware, path=system.path, label=system.label
+        system.instance,
+        driver=system.driver,
+        hardware=system.hardware,
+        path=system.path,
+        label=system.label,
+        configuration=system.configuration,
     )
 
 
@@ -215,7 +220,7 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         **form_growth.initial(experiment),
         **window_values(experiment),
     }
-    rows = experiment.experimentsystem_set.select_related("system")
+    rows = experiment.experimentsystem_set.select_related("system__instance__cluster")
     return values, [_system_values(row.system) for row in rows]
 
 
@@ -228,6 +233,7 @@ def retired_instances(experiment: Experiment) -> list[str]:
 def _system_values(system: System) -> dict[str, Any]:
     return {
         "instance": system.instance_id,
+        "configuration": system.configuration_id if system.instance.own_cluster else "",
         "hardware": system.hardware_id,
         "driver": system.driver_id,
         "path": system.path,
@@ -240,7 +246,7 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     values: dict[str, Any] = {name: data.get(name, "") for name in (*PlanForm.base_fields, "workload", "client")}
     values |= {name: data.getlist(name) for name in ("more_workloads", "window_days")}
     values["window_zone"] = data.get("window_zone", "UTC")
-    names = (*SystemForm.base_fields, "instance", "hardware", "driver")
+    names = (*SystemForm.base_fields, "instance", "configuration", "hardware", "driver")
     total = data.get("systems-TOTAL_FORMS", "")
     count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1
     return values, [{name: data.get(f"systems-{i}-{name}", "") for name in names} for i in range(count)]

@@ -1,13 +1,16 @@
 """The tables of the catalogue: what is tested, on which machine, at which price. Words: docs/words.md."""
 
+from .clusters import Cluster
 from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .hosts import Host, InterferenceGroup
-from .instances import DataSet, Instance, PgBuild
+from .instances import BuildParameters, DataSet, Instance, PgBuild
 from .revised import Revised
 from .sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
 from .workloads import Configuration, Workload
 
 __all__ = [
+    "BuildParameters",
+    "Cluster",
     "Configuration",
     "DataSet",
     "ExchangeRate",

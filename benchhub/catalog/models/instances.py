@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models import Q
@@ -14,6 +14,9 @@ from .hosts import Host
 from .revised import CurrentQuerySet
 from .secret_field import SecretField
 from .workloads import Configuration
+
+if TYPE_CHECKING:
+    from .clusters import Cluster
 
 
 class PgBuild(models.Model):
@@ -44,6 +47,17 @@ class PgBuild(models.Model):
         return build
 
 
+class BuildParameters(models.Model):
+    """The settings that a build knows, by name, as pg_settings of a new cluster describes them; and its libraries."""
+
+    build = models.OneToOneField(PgBuild, models.CASCADE, related_name="build_parameters")
+    parameters = models.JSONField(default=dict)
+    libraries = models.JSONField(default=list, blank=True, help_text="Those that may be preloaded.")
+
+    def __str__(self) -> str:
+        return f"settings of {self.build}"
+
+
 class Instance(models.Model):
     """A PostgreSQL server to be tested; without a host it is known by its connection only (a managed database)."""
 
@@ -64,6 +78,11 @@ class Instance(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def own_cluster(self) -> Cluster | None:
+        """Return the cluster of BenchHub's own that it is; None for a server that somebody else runs."""
+        return getattr(self, "cluster", None)
 
     def has_password(self) -> bool:
         """Tell whether a password is stored, without opening it."""

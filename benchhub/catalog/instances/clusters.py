@@ -1,0 +1,84 @@
+"""Clusters of BenchHub's own as their settings are checked, and as a run is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchhub.analysis.protocol import applicable
+from benchhub.analysis.protocol.parameters import parameter
+from benchhub.catalog.models import BuildParameters, Cluster, Configuration, PgBuild
+from runners import contract
+
+NOT_MADE = "BenchHub has not made this cluster yet: its page says how far it is."
+OLDEST = 110_000
+CHECKSUMS_BY_DEFAULT = 180_000
+
+
+def refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
+    """Return a sentence for each setting that cannot be applied to the cluster; empty if all can."""
+    build = _build_parameters(cluster.instance.build)
+    if build is None:
+        return [NOT_MADE]
+    return applicable.refusals(configuration.settings, _server(cluster, build, build.parameters))
+
+
+def need_restart(cluster: Cluster, configuration: Configuration) -> list[str]:
+    """Return the names of the settings that take effect at a start alone, as each run begins with one."""
+    build = _build_parameters(cluster.instance.build)
+    return (
+        applicable.need_restart(configuration.settings, _server(cluster, build, configuration.settings))
+        if build
+        else []
+    )
+
+
+def asked_cluster(cluster: Cluster, configuration: Configuration) -> contract.Cluster:
+    """Return what a run on the cluster is told of it. Raises ValueError, with all reasons, if it is refused."""
+    if sentences := refusals(cluster, configuration):
+        raise ValueError(" ".join(sentences))
+    settings = {name: str(value) for name, value in configuration.settings.items()}
+    build = _build_parameters(cluster.instance.build)
+    server = _server(cluster, build, settings) if build else None
+    return contract.Cluster(
+        folder=cluster.folder,
+        mark=cluster.mark,
+        bin_directory=cluster.instance.bin_directory,
+        database=cluster.instance.database,
+        initdb_options=initdb_options(cluster),
+        settings=settings,
+        settings_in_force=applicable.applied(settings, server) if server else {},
+    )
+
+
+def initdb_options(cluster: Cluster) -> tuple[str, ...]:
+    """Return words for initdb. Whoever is logged in as its account may connect, and nobody else."""
+    is_new = cluster.instance.build.version_num >= CHECKSUMS_BY_DEFAULT
+    checksums = ["--data-checksums"] if cluster.has_checksums else ["--no-data-checksums"] if is_new else []
+    return (
+        f"--username={cluster.instance.username}",
+        "--auth-local=peer",
+        "--auth-host=reject",
+        f"--encoding={cluster.encoding}",
+        f"--locale={cluster.locale}",
+        f"--wal-segsize={cluster.wal_segment_mib}",
+        *checksums,
+    )
+
+
+def _build_parameters(build: PgBuild) -> BuildParameters | None:
+    return getattr(build, "build_parameters", None)
+
+
+def _server(cluster: Cluster, build: BuildParameters, names: Iterable[str]) -> applicable.Server:
+    """Return the server with what it knows of these settings, and of those that contradictions are found by."""
+    rows: Mapping[str, Any] = build.parameters
+    wanted_names = {*names, *applicable.CONTRADICTING}
+    host = cluster.instance.host
+    return applicable.Server(
+        version=cluster.instance.build.version,
+        parameters={name: parameter(name, rows[name]) for name in wanted_names if name in rows},
+        libraries=build.libraries,
+        memory_bytes=host.facts.get("memory_bytes") if host else None,
+        wal_segment_mib=cluster.wal_segment_mib,
+    )

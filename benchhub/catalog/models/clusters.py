@@ -1,0 +1,65 @@
+"""Clusters of BenchHub's own as tables."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.db import models
+
+from .instances import Instance
+
+
+def new_mark() -> str:
+    return secrets.token_hex(16)
+
+
+class Cluster(models.Model):
+    """What BenchHub itself makes, starts, stops and removes of an instance: a cluster in a folder with its mark.
+
+    `wanted` is what a worker is to do there next; `facts` are what it saw at `seen_at`.
+    """
+
+    class Wanted(models.TextChoices):
+        MAKE = "make", "to be made"
+        LOOK = "look", "to be looked at"
+        STOP = "stop", "to be stopped"
+        REMOVE = "remove", "to be removed"
+
+    class Encoding(models.TextChoices):
+        UTF8 = "UTF8", "UTF-8"
+        SQL_ASCII = "SQL_ASCII", "SQL_ASCII: bytes as they come"
+        LATIN1 = "LATIN1", "Latin-1"
+
+    class Locale(models.TextChoices):
+        C = "C", "C: by byte values"
+        C_UTF8 = "C.UTF-8", "C.UTF-8"
+        EN_US = "en_US.UTF-8", "en_US.UTF-8"
+
+    WAL_SEGMENTS = ((1, "1 MB"), (4, "4 MB"), (16, "16 MB"), (64, "64 MB"), (256, "256 MB"), (1024, "1 GB"))
+
+    instance = models.OneToOneField(Instance, models.CASCADE, related_name="cluster")
+    folder = models.CharField(max_length=300)
+    mark = models.CharField(max_length=32, default=new_mark, editable=False)
+    has_checksums = models.BooleanField(default=True)
+    wal_segment_mib = models.PositiveSmallIntegerField(default=16, choices=WAL_SEGMENTS)
+    encoding = models.CharField(max_length=12, choices=Encoding, default=Encoding.UTF8)
+    locale = models.CharField(max_length=16, choices=Locale, default=Locale.C)
+    wanted = models.CharField(max_length=8, choices=Wanted, blank=True, default=Wanted.MAKE, editable=False)
+    visit_until = models.DateTimeField(null=True, blank=True, editable=False)
+    contact_error = models.TextField(blank=True, editable=False)
+    made_at = models.DateTimeField(null=True, blank=True, editable=False)
+    removed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    facts = models.JSONField(default=dict, blank=True, editable=False)
+    seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"cluster of {self.instance}"
+
+    @property
+    def data_directory(self) -> str:
+        return f"{self.folder}/data"
+
+    def ask(self, purpose: str) -> None:
+        """Have a worker visit it soon, to make, look at, stop or remove it; the outcome is stored here."""
+        Cluster.objects.filter(pk=self.pk).update(wanted=purpose, visit_until=None, contact_error="")
+        self.wanted, self.contact_error = purpose, ""
