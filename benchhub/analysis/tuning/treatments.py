@@ -73,11 +73,12 @@ def faults(kind: Kind, baseline: Settings, steps: Sequence[Step]) -> dict[int, l
     sentences_by_step: dict[int, list[str]] = {}
     for number, step in enumerate(steps, start=1):
         before = steps[: number - 1]
+        before_it = settings_of(baseline, before, tuple(range(1, number)) if kind == CUMULATIVE else ())
         sentences = [
             *_name_faults(step, before),
             *([] if step.settings else ["It sets nothing: write its settings, a line each, name = value."]),
             *(_shared_faults(step, before) if kind == FACTORIAL else []),
-            *_idle_faults(step, settings_of(baseline, before, tuple(range(1, number)) if kind == CUMULATIVE else ())),
+            *(_idle_faults(step, before_it) or _repeated_faults(kind, baseline, steps, number)),
         ]
         if sentences:
             sentences_by_step[number] = sentences
@@ -97,6 +98,20 @@ def _shared_faults(step: Step, before: Sequence[Step]) -> list[str]:
         for earlier in before
         for name in sorted(step.settings.keys() & earlier.settings.keys())
     ]
+
+
+def _repeated_faults(kind: Kind, baseline: Settings, steps: Sequence[Step], number: int) -> list[str]:
+    """Refuse a step that leads back to settings that are measured already: a system is in a series once."""
+    if kind == FACTORIAL or not steps[number - 1].settings:
+        return []
+    rows = treatments(kind, number)
+    settings = settings_of(baseline, steps, rows[-1])
+    alike = [row for row in rows[:-1] if settings_of(baseline, steps, row) == settings]
+    return (
+        [f"With it all settings are as in '{label(alike[0], steps, kind)}', which is measured already."]
+        if alike
+        else []
+    )
 
 
 def _idle_faults(step: Step, current: Settings) -> list[str]:

@@ -304,9 +304,18 @@ def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[S
     for part in parts:
         recipe = recipe_digest(part.workload)
         is_each, used_systems = part.loading == Experiment.Loading.EACH, in_use(part, systems)
-        missing.append([system for system in used_systems if recipes.get(system.instance_id) != recipe and not is_each])
+        lacking = [system for system in used_systems if recipes.get(system.instance_id) != recipe and not is_each]
+        missing.append(_first_on_each_instance(lacking))
         recipes |= dict.fromkeys((system.instance_id for system in used_systems), recipe)
     return missing
+
+
+def _first_on_each_instance(systems: Sequence[System]) -> list[System]:
+    """Return the systems without those that share an instance, and so its data set, with one before them."""
+    by_instance: dict[int, System] = {}
+    for system in systems:
+        by_instance.setdefault(system.instance_id, system)
+    return list(by_instance.values())
 
 
 def recipe_digest(workload: Workload) -> str:

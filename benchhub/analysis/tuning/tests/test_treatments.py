@@ -46,6 +46,14 @@ def test_a_treatment_is_named_by_its_last_step_or_by_all_that_it_combines():
     assert label((1, 2), steps, FACTORIAL) == "memory + wal"
 
 
+def test_a_step_back_to_what_is_measured_already_is_refused():
+    there, back = Step("there", {"work_mem": "1GB"}), Step("back", {"work_mem": "4MB"})
+    baseline = {"work_mem": "4MB"}
+    assert "as in 'baseline'" in faults(CUMULATIVE, baseline, [there, back])[2][0]
+    assert "as in '1. there'" in faults(ALONE, baseline, [there, Step("again", {"work_mem": "1GB"})])[2][0]
+    assert faults(CUMULATIVE, baseline, [there, WAL, back]) == {}
+
+
 def test_steps_that_are_sound_have_no_faults():
     assert faults(CUMULATIVE, BASELINE, [MEMORY, WAL, SMALLER]) == {}
     assert faults(FACTORIAL, BASELINE, [MEMORY, WAL]) == {}
