@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from runners import tools
+from runners.clusters import script as cluster_script
 from runners.collection import Collected, exit_code, parse_collected, size
 from runners.confinement import apart
 from runners.contract import RunSpec
@@ -142,6 +143,7 @@ async def start(
         "spec.json": spec_json(spec),
         "command.sh": command_script(spec, tool or tools.get(spec.tool)),
         "leftover.sh": leftover_script(spec),
+        **cluster_script.files(spec),
     }
     if spec.telemetry and spec.kind == "measure":
         files |= collector.files(spec.bin_directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from runners.clusters import script as cluster_script
 from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, ConnectionPath, Endpoint, RunSpec
 from runners.counters import QUIET_S, quiet_command, snapshot_command
 from runners.password_file import PASSWORD_FILE
@@ -55,19 +56,27 @@ def command_script(spec: RunSpec, tool: Tool) -> str:
     'name uptime' as each step begins.
     """
     parts = [_head(spec), f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"]
+    parts += [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
+    parts += [cluster_script.BEGIN] if spec.cluster else []
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
 
 
 def leftover_script(spec: RunSpec) -> str:
-    """Return POSIX sh text that ends the server processes which a killed load generator may have left working."""
+    """Return POSIX sh text that ends the server processes which a killed load generator may have left working.
+
+    A cluster of BenchHub's own is stopped.
+    """
     name = "'" + spec.application_name.replace("'", "''") + "'"
     query = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
         f" WHERE application_name = {name} AND usename = current_user AND pid <> pg_backend_pid()"
     )
     end_telemetry = [collector.KILL] if spec.telemetry else []
-    return "\n".join([_head(spec), *end_telemetry, f"PGAPPNAME=benchhub-cancel {psql(spec, query)}", ""])
+    end_server = f"PGAPPNAME=benchhub-cancel {psql(spec, query)}"
+    if spec.cluster:  # its server ends with all its processes
+        end_server = cluster_script.STOP_LEFTOVER
+    return "\n".join([_head(spec), *end_telemetry, end_server, ""])
 
 
 def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
@@ -75,9 +84,8 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
 
     The snapshot before comes after all preparation, so that the differences are the measured part's own.
     """
-    parts = [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     verify = tool.verify_command(spec).rstrip()
-    parts.append(f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n")
+    parts = [f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"]
     warmup = tool.warmup_command(spec) if spec.warmup_s else ""
     pilot = f"step pilot\n(\n{command.rstrip()}\n)\n" if (command := tool.pilot_command(spec)) else ""
     parts += [pilot] if pilot and not warmup else []

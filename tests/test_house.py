@@ -18,6 +18,7 @@ TARGET_HALF = {
     "runners.observer",
     "runners.script",
     "runners.password_file",
+    "runners.clusters",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")

@@ -14,8 +14,9 @@ VIEWERS = frozenset({
     "run", "run-log", "evidence", "queue",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
-    "run-series", "run-latency", "run-telemetry", "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
-    "hosts", "host", "host-times", "instances", "hardware-list", "prices", "price-sheets",
+    "run-series", "run-latency", "run-telemetry",
+    "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
+    "hosts", "host", "host-times", "instances", "cluster", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
     "second-factor-add", "second-factor-recovery", "second-factor-remove",
@@ -31,7 +32,10 @@ RUNNERS = frozenset({
     "recurrence-end", "tuning-new", "tuning-plan",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.
-ON_THE_HOST = frozenset({"host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly"})
+ON_THE_HOST = frozenset({
+    "host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly",
+    "cluster-add", "cluster-ask", "cluster-remove",
+})  # fmt: skip
 
 
 def least_role(name: str) -> Role:

@@ -22,7 +22,9 @@ CHOSEN_BY_SERVER: Mapping[str, str] = {
 _NUMBER = re.compile(
     r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]{0,10})"
 )
-_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
+_HEX, _OCTAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}"), re.compile(r"[+-]?0[0-7]{1,16}")
+# Words that the server takes for another of its choices: pg_settings shows that one.
+_IN_PLACE: Mapping[tuple[str, str], str] = {("wal_compression", "on"): "pglz"}
 _UNIT = re.compile(r"([0-9]*)([A-Za-z]*)")
 
 
@@ -86,11 +88,11 @@ def _switch(text: str) -> str:
 def _choice(parameter: Parameter, text: str) -> str:
     by_word = {choice.lower(): choice for choice in parameter.choices}
     word = text.lower()
+    if word not in by_word:
+        word = "on" if word in TRUE else "off" if word in FALSE else ""
     if word in by_word:
-        return by_word[word]
-    alias = "on" if word in TRUE else "off" if word in FALSE else ""
-    if alias in by_word:
-        return by_word[alias]
+        in_place = _IN_PLACE.get((parameter.name, word), "")
+        return by_word.get(in_place, by_word[word])
     raise ValueError(f"is {_either(parameter.choices)}, not '{text}'.")
 
 
@@ -109,8 +111,8 @@ def _number(parameter: Parameter, text: str) -> str:
 
 def _amount(parameter: Parameter, text: str) -> Decimal:
     """Return the number in the parameter's own unit."""
-    if parameter.kind == "integer" and _HEX.fullmatch(text):
-        return Decimal(int(text, 16))
+    if parameter.kind == "integer" and (_HEX.fullmatch(text) or _OCTAL.fullmatch(text)):
+        return Decimal(int(text, 16 if _HEX.fullmatch(text) else 8))
     match = _NUMBER.fullmatch(text)
     if not match or not isfinite(float(match[1])):
         noun = "a whole number" if parameter.kind == "integer" else "a number"

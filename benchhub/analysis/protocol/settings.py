@@ -49,6 +49,16 @@ def in_unit_asked(configured: str, actual: str, actual_unit: str | None) -> str:
     return f"{amount.normalize():f}{match[2]}" if match and amount * factor == quantity else own_text
 
 
+def readable(setting: str, unit: str) -> str:
+    """Write a setting as people do: '128 MB' for 16384 of 8kB, '5 min' for 300 of s; without a unit as it is."""
+    quantity = _quantity(setting, unit) if unit else None
+    if quantity is None or quantity <= 0:
+        return setting  # -1 and 0 have meanings of their own
+    sizes = BYTES if _unit_name(unit) in BYTES else MICROSECONDS
+    name, size = [(name, size) for name, size in sizes.items() if quantity % size == 0][-1:][0]
+    return f"{(quantity / size).normalize():f} {name}"
+
+
 def seconds(text: str) -> int | None:
     """Return the seconds in a setting of time that counts in seconds by itself ('30min', '300'), or None."""
     quantity = _quantity(text, "s")
@@ -62,6 +72,10 @@ def _quantity(text: str, default_unit: str | None) -> Decimal | None:
         return None
     factor = _factor(match[2] or default_unit or "")
     return None if factor is None else Decimal(match[1]) * factor
+
+
+def _unit_name(unit: str) -> str:
+    return unit.lstrip("0123456789")
 
 
 def _factor(unit: str) -> int | None:

@@ -170,6 +170,8 @@ async def _look(job_: Job) -> Looked:
         await asyncio.sleep(SECOND_LOOK_S)
         look = await _one_look(job_)
         verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
+    if verdict.state == "lost" and job_.spec.cluster:
+        await job.cancel(connections(), job_.target, job_.attempt)  # which stops the cluster that it may have left
     return Looked(look, verdict)
 
 

@@ -17,7 +17,7 @@ from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_policy import POLICY, PolicyFields
 from benchhub.bench.queue.form_times import WindowFields, window_of
 from benchhub.catalog.instances.clusters import NOT_MADE, refusals
-from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, PgBuild, Workload
 
 from . import form_design, form_growth, plan
 from .clients import chosen_client, client_builds
@@ -184,7 +184,7 @@ def cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str,
             {} if is_own else {"configuration": f"{instance} has settings of its own: BenchHub changes none of them."}
         )
     problems: dict[str, Any] = {}
-    if cluster.made_at is None:
+    if cluster.made_at is None or cluster.wanted == Cluster.Wanted.REMOVE:
         return {"instance": NOT_MADE}
     if values.get("driver") and values["driver"] != instance.host:
         problems["driver"] = f"{instance} listens on its socket alone: {instance.host} itself drives it."

@@ -59,7 +59,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
 
 def _spec(run: Run) -> RunSpec:
     """Return the spec with the share that was logged, which a repeat needs no pilot to find."""
-    spec = replace(plan.spec_of(run), pilot_s=0, telemetry="", data_directory="")
+    spec = replace(plan.spec_of(run), pilot_s=0, telemetry="", data_directory="", cluster=None)
     histogram = run.histograms.first()
     return replace(spec, log_sampling_rate=histogram.sampling_rate) if histogram else spec
 
@@ -97,7 +97,7 @@ def archive(folder: str, files: Mapping[str, str]) -> bytes:
 
 def _plain(spec: RunSpec) -> dict[str, Any]:
     fields = asdict(spec)
-    for name in ("endpoint", "bin_directory", "application_name", "telemetry", "data_directory"):
+    for name in ("endpoint", "bin_directory", "application_name", "telemetry", "data_directory", "cluster"):
         del fields[name]
     return fields
 

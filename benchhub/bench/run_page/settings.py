@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchhub.analysis.protocol.settings import in_unit_asked
+from benchhub.analysis.protocol.settings import in_unit_asked, readable
 from benchhub.ui.facts import Fact
 
 
@@ -53,7 +53,7 @@ def _actual(requested: str, value: Any) -> str:
 def _text(value: Any) -> str:
     if not isinstance(value, Mapping):
         return str(value)
-    return f"{value.get('setting', '')} {value.get('unit') or ''}".strip()
+    return readable(str(value.get("setting", "")), str(value.get("unit") or ""))
 
 
 def _source(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchhub.analysis.protocol import applicable
 from benchhub.analysis.protocol.parameters import parameter
-from benchhub.catalog.models import BuildParameters, Cluster, Configuration, PgBuild
+from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
 from runners import contract
 
 NOT_MADE = "BenchHub has not made this cluster yet: its page says how far it is."
@@ -64,6 +64,12 @@ def initdb_options(cluster: Cluster) -> tuple[str, ...]:
         f"--wal-segsize={cluster.wal_segment_mib}",
         *checksums,
     )
+
+
+def unfinished_runs(instance: Instance, most: int) -> list[int]:
+    """Return the keys of runs of the instance that wait or are under way, at most so many."""
+    rows = Instance.objects.filter(pk=instance.pk, system__runs__pk__gt=0, system__runs__ended_at=None)
+    return list(rows.order_by("system__runs").values_list("system__runs", flat=True)[:most])
 
 
 def _build_parameters(build: PgBuild) -> BuildParameters | None:

@@ -13,6 +13,8 @@ from benchhub.catalog.hosts.page import server_builds
 from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
 from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
 
+from .clusters import unfinished_runs
+
 MANAGED = "managed"
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
 NAMED = 3
@@ -142,13 +144,9 @@ class InstanceForm(CatalogForm):
     def _refuse_to_leave_runs_behind(self) -> None:
         """Refuse to move the instance under runs that were planned with the place where it is now."""
         moved = [name for name in WHERE_RUNS_GO if name in self.changed_data and name not in self.errors]
-        if moved and (keys := self._unfinished_runs()):
+        if moved and (keys := unfinished_runs(self.instance, NAMED + 1)):
             runs = listing([*(f"run {key}" for key in keys[:NAMED]), *(["more"] if len(keys) > NAMED else [])])
             self.add_error(moved[0], f"{runs.capitalize()} would go to where it is now: wait for their end, or cancel.")
-
-    def _unfinished_runs(self) -> list[int]:
-        rows = Instance.objects.filter(pk=self.instance.pk, system__runs__pk__gt=0, system__runs__ended_at=None)
-        return list(rows.order_by("system__runs").values_list("system__runs", flat=True)[: NAMED + 1])
 
     def _refuse_to_take_the_password_along(self) -> None:
         """Refuse to send a stored password to another server than the one that it was typed for."""

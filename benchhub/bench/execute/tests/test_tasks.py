@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
-from benchhub.bench.execute import tasks, tick, tidy, visits, workers
+from benchhub.bench.execute import clusters, tasks, tick, tidy, visits, workers
 from benchhub.bench.queue import timetable
 from benchhub.bench.webhooks import notices
 
@@ -15,6 +15,7 @@ def taken(monkeypatch):
     taken = []
     monkeypatch.setattr(workers, "note", lambda: None)
     monkeypatch.setattr(visits, "visit_hosts", lambda: 0)
+    monkeypatch.setattr(clusters, "visit_clusters", lambda: 0)
     monkeypatch.setattr(tidy, "tidy", lambda: 0)
     monkeypatch.setattr(notices, "is_any_due", lambda: False)
     monkeypatch.setattr(timetable, "expand", lambda: 0)

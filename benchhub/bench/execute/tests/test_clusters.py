@@ -1,0 +1,132 @@
+"""Clusters of BenchHub's own on real parts: made, run on with several configurations, removed when asked."""
+
+import secrets
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from benchhub.bench.execute import clusters
+from benchhub.bench.models import Run
+from benchhub.bench.models.states import State
+from benchhub.bench.plan import plan
+from benchhub.catalog.instances.clusters import refusals
+from benchhub.catalog.models import Cluster, Configuration, DataSet, Instance
+
+pytestmark = [pytest.mark.django_db, pytest.mark.target]
+
+
+@pytest.fixture
+def foreign(system, cluster16):
+    """Return a system on somebody's server beside it, whose programs it is made by."""
+    return system(cluster16)
+
+
+@pytest.fixture
+def own(foreign, host):
+    instance = Instance.objects.create(
+        name="own",
+        host=host,
+        build=foreign.build,
+        configuration=Configuration.objects.create(name="as found"),
+        address="",
+        database="bench",
+        username=host.username,
+        bin_directory=foreign.instance.bin_directory,
+    )
+    return Cluster.objects.create(instance=instance, folder=f"clusters/{secrets.token_hex(3)}")
+
+
+def made(cluster: Cluster) -> Instance:
+    assert clusters.visit_clusters() == 1
+    cluster.refresh_from_db()
+    assert cluster.contact_error == ""
+    return Instance.objects.select_related("cluster", "build__build_parameters", "host").get(pk=cluster.instance_id)
+
+
+def visited(cluster: Cluster, purpose: str) -> Cluster:
+    cluster.ask(purpose)
+    clusters.visit_clusters()
+    cluster.refresh_from_db()
+    return cluster
+
+
+def test_a_cluster_is_made_and_its_build_then_knows_its_settings(own, host, cluster16):
+    instance = made(own)
+    assert (own.wanted, own.made_at is not None) == ("", True)
+    assert own.folder.startswith(f"{host.work_directory}/clusters/") and own.folder == instance.address
+    assert Path(own.folder, "mark").read_text().strip() == own.mark
+    assert own.facts["is_there"] and not own.facts["is_running"] and own.facts["size_bytes"] > 1_000_000
+    rows = instance.build.build_parameters.parameters
+    shared_buffers = {name: rows["shared_buffers"][name] for name in ("kind", "unit", "context", "lowest")}
+    assert shared_buffers == {"kind": "integer", "unit": "8kB", "context": "postmaster", "lowest": "16"}
+    assert rows["wal_level"]["choices"] == ["minimal", "replica", "logical"]
+    assert rows["search_path"]["default"] == '"$user", public'
+    assert "plpgsql" in instance.build.build_parameters.libraries
+    with psycopg.connect(cluster16.url) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, experiment, machine, host):
+    instance, systems = made(own), []
+    for number in (1, 2):
+        settings = {"work_mem": f"{number}MB", "shared_buffers": f"{16 * number}MB", "fsync": "off"}
+        configuration = Configuration.objects.create(name=f"step {number}", settings=settings)
+        assert refusals(own, configuration) == []
+        place = {"driver": host, "hardware": machine, "path": "socket", "label": f"step {number}"}
+        systems.append(plan.system_under_test(instance, configuration=configuration, **place))
+    runs = worker.finish(experiment(*systems, repeats=2))
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 5, [run.reason for run in runs]
+    assert [run.kind for run in runs] == ["load", *["measure"] * 4]
+    assert [run.system.label for run in runs[1:]] == ["step 1", "step 2"] * 2  # in turn
+    assert [run.found.settings["work_mem"]["setting"] for run in runs[1:]] == ["1024", "2048"] * 2
+    assert {run.found.settings["shared_buffers"]["setting"] for run in runs[1:]} == {"2048", "4096"}
+    assert [run.found.differences for run in runs[1:]] == [[]] * 4
+    assert runs[1].protocol.form["restart"] is True and runs[1].protocol == runs[2].protocol
+    assert visited(own, "look").facts["is_running"] is False
+
+
+def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, experiment, machine, host):
+    place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
+    run = worker.finish(experiment(plan.system_under_test(made(own), **place), duration_s=2))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    assert run.found.differences == []
+    assert "settings_differ" not in {doubt["code"] for doubt in run.result.doubts}
+
+
+def test_a_removed_cluster_leaves_nothing_and_its_instance_is_offered_no_more(own):
+    instance, folder = made(own), own.folder
+    DataSet.objects.create(
+        instance=instance, build=instance.build, recipe={}, recipe_digest="0" * 64, size_bytes=1, checksum="0"
+    )
+    visited(own, "remove")
+    assert (own.contact_error, own.made_at, own.removed_at is not None) == ("", None, True)
+    assert not Path(folder).exists() and Path(folder).parent.exists()
+    assert Instance.objects.get(pk=instance.pk).retired_at is not None
+    assert not DataSet.objects.filter(replaced_at=None).exists()
+
+
+def test_a_cluster_whose_folder_is_somebody_elses_is_neither_made_nor_removed(own, host):
+    made(own)
+    Path(own.folder, "mark").write_text("somebody else\n")
+    for purpose in ("remove", "stop", "make"):
+        visited(own, purpose)
+        assert "Nothing was touched." in own.contact_error
+        assert Path(own.folder, "data", "PG_VERSION").exists() and own.made_at
+
+
+def test_a_cluster_is_not_removed_while_a_run_waits(own, experiment, machine, host):
+    place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
+    experiment(plan.system_under_test(made(own), **place))
+    assert visited(own, "remove").contact_error == clusters.NEEDED
+    assert Path(own.folder, "data", "PG_VERSION").exists()
+    Run.objects.update(cancel_asked_at="2026-01-01T00:00:00Z")
+    assert own.made_at is not None
+
+
+def test_a_settings_file_of_a_run_is_shown_as_of_its_last_start(own, worker, experiment, machine, host):
+    configuration = Configuration.objects.create(name="big", settings={"work_mem": "9MB"})
+    place = {"driver": host, "hardware": machine, "path": "socket", "label": "big"}
+    system = plan.system_under_test(made(own), configuration=configuration, **place)
+    worker.finish(experiment(system))
+    assert "work_mem = '9MB'" in visited(own, "look").facts["last_start"]

@@ -1,0 +1,200 @@
+"""Pages of clusters of BenchHub's own, made by a short form from a build that a probe found; nothing is sent here."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.bench import testing as bench
+from benchhub.bench.plan import plan
+from benchhub.catalog.instances.clusters import asked_cluster, initdb_options, refusals
+from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
+
+pytestmark = pytest.mark.django_db
+CLUSTER_QUERIES = 5  # session, user, cluster, configurations, permits
+PARAMETERS = {
+    "shared_buffers": {
+        "kind": "integer",
+        "unit": "8kB",
+        "context": "postmaster",
+        "lowest": "16",
+        "highest": "1073741823",
+    },
+    "work_mem": {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"},
+}
+
+
+@pytest.fixture
+def as_found():
+    return Configuration.objects.create(name="As found")
+
+
+@pytest.fixture
+def typed(probed, as_found):
+    return {
+        "name": "tuned", "build": "/opt/pg18/bin", "configuration": as_found.pk, "has_checksums": "on",
+        "wal_segment_mib": "16", "encoding": "UTF8", "locale": "C",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def own(engineer, typed, probed):
+    engineer.post(reverse("cluster-add", args=[probed.pk]), typed)
+    cluster = Cluster.objects.select_related("instance__build", "instance__host").get()
+    BuildParameters.objects.create(build=cluster.instance.build, parameters=PARAMETERS, libraries=["auto_explain"])
+    Cluster.objects.update(made_at=timezone.now(), wanted="", folder="/data/tuned")
+    cluster.refresh_from_db()
+    return cluster
+
+
+def test_a_cluster_of_a_build_that_a_probe_found_is_asked_for(engineer, typed, probed):
+    form = engineer.get(reverse("cluster-add", args=[probed.pk]), {"build": "/opt/pg16/bin"})
+    assertContains(form, '<option value="/opt/pg16/bin" selected>PostgreSQL 16.4 in /opt/pg16/bin</option>')
+    assertContains(form, "As found</option>")
+    answer = engineer.post(reverse("cluster-add", args=[probed.pk]), typed)
+    cluster = Cluster.objects.get()
+    assertRedirects(answer, reverse("cluster", args=[cluster.instance_id]))
+    assert (cluster.wanted, cluster.made_at) == ("make", None)
+    assert cluster.folder == f"clusters/tuned-{cluster.mark[:6]}"  # below the work directory of the host
+    instance = cluster.instance
+    assert (instance.host, instance.build.version, instance.username) == (probed, "18.4", probed.username)
+    assert instance.own_cluster == cluster and not instance.has_password()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "text"),
+    [
+        ({"name": ""}, "name", "required"),
+        ({"build": "/opt/nowhere"}, "build", "not one of the available choices"),
+        ({"build": "/opt/client/bin"}, "build", "not one of the available choices"),  # has pgbench only
+        ({"configuration": "0"}, "configuration", "not one of the available choices"),
+        ({"folder": "data"}, "folder", "Write the whole path"),
+        ({"folder": "/"}, "folder", "Write the whole path"),
+        ({"folder": "/data"}, "folder", "Write the whole path"),
+        ({"folder": "/data/../etc"}, "folder", "Write the whole path"),
+        ({"folder": "/data/a b"}, "folder", "Write the whole path"),
+        ({"folder": "/data/$(id)"}, "folder", "Write the whole path"),
+        ({"folder": "/data/" + "x" * 90}, "folder", "at most 85 characters"),
+        ({"wal_segment_mib": "17"}, "wal_segment_mib", "not one of the available choices"),
+        ({"encoding": "EBCDIC"}, "encoding", "not one of the available choices"),
+        ({"locale": "C --auth=trust"}, "locale", "not one of the available choices"),
+    ],
+)
+def test_what_is_no_cluster_is_refused_beside_its_field(engineer, typed, probed, changes, field, text):
+    answer = engineer.post(reverse("cluster-add", args=[probed.pk]), {**typed, **changes})
+    assert text in " ".join(answer.context["page"].form.errors[field])
+    assert not Cluster.objects.exists() and not Instance.objects.exists()
+
+
+def test_a_folder_where_an_instance_lies_is_refused(engineer, typed, probed):
+    instance = bench.make_instance(probed, "18.4", data_directory="/data/18")
+    answer = engineer.post(reverse("cluster-add", args=[probed.pk]), {**typed, "folder": "/data/18"})
+    assert answer.context["page"].form.errors["folder"] == ["An instance lies there already: choose another folder."]
+    assert list(Instance.objects.all()) == [instance]
+
+
+def test_a_host_where_benchhub_is_root_is_told_so(engineer, typed, probed):
+    probed.facts = {**probed.facts, "username": "root"}
+    probed.save()
+    answer = engineer.post(reverse("cluster-add", args=[probed.pk]), typed)
+    assertContains(answer, "PostgreSQL does not run as root")
+    assert not Cluster.objects.exists()
+
+
+def test_only_who_has_a_permit_for_its_host_makes_and_removes_it(client, own, probed):
+    client.force_login(make_user("rob", Role.RUNNER))
+    addresses = [
+        reverse("cluster-add", args=[probed.pk]),
+        reverse("cluster-ask", args=[probed.pk, own.pk]),
+        reverse("cluster-remove", args=[probed.pk, own.pk]),
+    ]
+    assert [client.post(address, {"purpose": "look"}).status_code for address in addresses] == [403] * 3
+    assert client.get(reverse("cluster", args=[own.instance_id])).status_code == 200
+    assertNotContains(client.get(reverse("cluster", args=[own.instance_id])), "Look at it again")
+    own.refresh_from_db()
+    assert own.wanted == ""
+
+
+def test_its_page_says_what_is_in_force_and_which_configurations_it_can_have(engineer, own, django_assert_num_queries):
+    Configuration.objects.create(name="big", settings={"shared_buffers": "1000GB", "wurk_mem": "1MB"})
+    Configuration.objects.create(name="fine", settings={"shared_buffers": "128MB", "work_mem": "8MB"})
+    rows = [{"name": "shared_buffers", "setting": "16384", "unit": "8kB"}]
+    facts = {"is_there": True, "is_running": True, "size_bytes": 2**25, "settings": rows}
+    Cluster.objects.update(facts=facts, seen_at=timezone.now())
+    with django_assert_num_queries(CLUSTER_QUERIES, exact=False):
+        page = engineer.get(reverse("cluster", args=[own.instance_id]))
+    assertContains(page, "128 MB")
+    assertContains(page, "Stop it")
+    assertContains(page, "shared_buffers = 1000GB is more than the memory of the host, 64.0 GiB.")
+    assertContains(page, "wurk_mem is no setting of PostgreSQL 18.4. Is work_mem meant?")
+    assertContains(page, "Can be applied; shared_buffers by the start before each run.")
+
+
+def test_it_is_asked_for_once_at_a_time_and_only_for_what_can_be_done(engineer, own, probed):
+    ask = reverse("cluster-ask", args=[probed.pk, own.pk])
+    for purpose, request in (("remove", ""), ("drop", ""), ("look", "look"), ("stop", "look")):
+        engineer.post(ask, {"purpose": purpose})
+        own.refresh_from_db()
+        assert own.wanted == request
+
+
+def test_it_is_removed_after_a_question_and_not_while_a_run_needs_it(engineer, own, probed):
+    remove = reverse("cluster-remove", args=[probed.pk, own.pk])
+    assertContains(engineer.get(remove), "/data/tuned on box is deleted with all data in it.")
+    own.refresh_from_db()
+    assert own.wanted == ""
+    box = bench.Hardware.objects.create(name="Box", sockets=1, cores_per_socket=1)
+    system = plan.system_under_test(own.instance, driver=probed, hardware=box, path="socket", label="tuned")
+    run = bench.make_run(bench.make_experiment([system]), system, 1, 1)
+    assertContains(engineer.post(remove, follow=True), f"It is not removed: run {run.pk} needs it.")
+    own.refresh_from_db()
+    assert own.wanted == ""
+    bench.ended(run, "succeeded")
+    engineer.post(remove)
+    own.refresh_from_db()
+    assert own.wanted == "remove"
+
+
+def test_where_it_lies_is_not_edited(engineer, own, as_found):
+    edit = reverse("instance-edit", args=[own.instance_id])
+    assertNotContains(engineer.get(edit), "Port")
+    engineer.post(edit, {"name": "renamed", "configuration": as_found.pk, "address": "192.0.2.9", "port": "1"})
+    instance = Instance.objects.get()
+    assert (instance.name, instance.address, instance.port) == ("renamed", "", 5432)
+    bad = Configuration.objects.create(name="bad", settings={"port": "1"})
+    answer = engineer.post(edit, {"name": "renamed", "configuration": bad.pk})
+    assert "port is not applied" in answer.context["page"].form.errors["configuration"][0]
+
+
+def test_a_run_is_told_of_the_settings_as_typed_and_as_the_server_shows_them(own):
+    fine = Configuration.objects.create(name="fine", settings={"shared_buffers": "128MB", "work_mem": "8MB"})
+    spec = asked_cluster(own, fine)
+    assert (spec.folder, spec.mark, spec.database) == ("/data/tuned", own.mark, "bench")
+    assert spec.settings == {"shared_buffers": "128MB", "work_mem": "8MB"}
+    assert spec.settings_in_force == {"shared_buffers": "16384", "work_mem": "8192"}
+    with pytest.raises(ValueError, match="listen_addresses is not applied: BenchHub sets it itself"):
+        asked_cluster(own, Configuration.objects.create(name="open", settings={"listen_addresses": "*"}))
+
+
+def test_a_cluster_that_was_not_made_yet_can_have_no_configuration(own):
+    BuildParameters.objects.all().delete()
+    own = Cluster.objects.get()
+    assert refusals(own, own.instance.configuration) == [
+        "BenchHub has not made this cluster yet: its page says how far it is."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version_num", "has_checksums", "word"),
+    [(180004, True, "--data-checksums"), (180004, False, "--no-data-checksums"), (160004, True, "--data-checksums")],
+)
+def test_initdb_lets_in_the_account_alone_and_has_the_checksums_asked_for(own, version_num, has_checksums, word):
+    PgBuild.objects.update(version_num=version_num)
+    Cluster.objects.update(has_checksums=has_checksums)
+    options = initdb_options(Cluster.objects.get())
+    assert {"--auth-local=peer", "--auth-host=reject", "--wal-segsize=16", word} <= set(options)
+    PgBuild.objects.update(version_num=160004)
+    Cluster.objects.update(has_checksums=False)
+    assert not [option for option in initdb_options(Cluster.objects.get()) if "checksums" in option]

@@ -1,0 +1,100 @@
+"""cluster.sh: how an attempt makes, starts and stops the cluster of BenchHub's own that it runs on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from runners.contract import PREPARATION_FAILED, Cluster, RunSpec
+from runners.tools.shell import psql
+
+FILE = "cluster.sh"
+FUNCTIONS = Path(__file__).parent.parent / "target" / "cluster.sh"
+LEFTOVER_STOP_S = 8  # whoever was killed is waited for no longer
+NOT_READY = "The cluster was not made ready."
+
+# The end of the shell stops the server, also by a signal; a shell that is killed leaves that to the guard.
+BEGIN = f"""\
+. ./{FILE}
+trap 'exit 143' TERM INT HUP
+trap cluster_end EXIT
+step cluster
+cluster_begin >&2 || fail {PREPARATION_FAILED} '{NOT_READY}'
+"""
+STOP_LEFTOVER = f"[ ! -e {FILE} ] || {{ . ./{FILE}; cluster_locked cluster_stop {LEFTOVER_STOP_S}; }}\n"
+
+
+def files(spec: RunSpec) -> dict[str, str]:
+    """Return the files that an attempt needs beside command.sh; none where the server is somebody else's."""
+    if spec.cluster is None:
+        return {}
+    unmet = psql(spec, unmet_query(spec.cluster, _fixed(spec.cluster, spec.endpoint.port)))
+    settings = settings_text({**spec.cluster.settings, **_fixed(spec.cluster, spec.endpoint.port)})
+    parts = [
+        values(spec.cluster),
+        f"cluster_settings() {{\ncat << 'END_OF_SETTINGS'\n{settings}END_OF_SETTINGS\n}}",
+        f"cluster_unmet() {{\n{unmet}\n}}",
+        FUNCTIONS.read_text(),
+    ]
+    return {FILE: "\n".join(parts)}
+
+
+def values(cluster: Cluster) -> str:
+    """Return sh text that names the cluster, for the functions of target/cluster.sh."""
+    names = {
+        "cluster": cluster.folder,
+        "cluster_mark": cluster.mark,
+        "cluster_bin": cluster.bin_directory,
+        "cluster_database": cluster.database,
+    }
+    lines = [f"{name}={shlex.quote(value)}" for name, value in names.items()]
+    options = shlex.join(cluster.initdb_options)
+    return "\n".join([*lines, f'cluster_initdb() {{ "$cluster_bin/initdb" -D "$1" {options}; }}'])
+
+
+def settings_text(settings: Mapping[str, str]) -> str:
+    """Return lines of postgresql.conf. Raises ValueError for a value that is not one line."""
+    return "".join(f"{name} = {_literal(value)}\n" for name, value in settings.items())
+
+
+def unmet_query(cluster: Cluster, fixed: Mapping[str, str]) -> str:
+    """Return SQL that gives a sentence for each setting that is not in force, and for each that others have set.
+
+    Settings of a role or a database, which custom scripts can make, would be in force beside those asked for.
+    """
+    requests, in_force = {**cluster.settings, **fixed}, {**cluster.settings_in_force, **fixed}
+    rows = ", ".join(f"({_sql(name)}, {_sql(requests[name])}, {_sql(value)})" for name, value in in_force.items())
+    is_other = (
+        "CASE WHEN s.vartype = 'real' THEN s.setting::float8 <> a.value::float8"
+        " ELSE s.setting IS DISTINCT FROM a.value END"
+    )
+    return (
+        f"SELECT a.name || ' is not in force: ' || a.request || ' was asked for, and the server has '"
+        f" || coalesce(s.setting || coalesce(' ' || s.unit, ''), 'no such setting') || '.'"
+        f" FROM (VALUES {rows}) AS a(name, request, value) LEFT JOIN pg_settings AS s ON s.name = a.name"
+        f" WHERE s.name IS NULL OR {is_other}"
+        " UNION ALL SELECT name || ' is set to ' || setting || ' by the ' || source || ', which nobody asked for.'"
+        " FROM pg_settings WHERE source IN ('global', 'database', 'user', 'database user')"
+    )
+
+
+def _fixed(cluster: Cluster, port: int) -> dict[str, str]:
+    """Return what no configuration chooses: the cluster stays on the socket in its folder, its log where it is read."""
+    return {
+        "listen_addresses": "",
+        "port": str(port),
+        "unix_socket_directories": cluster.folder,
+        "logging_collector": "off",
+        "log_destination": "stderr",
+    }
+
+
+def _literal(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("The value of a setting is one line, without control characters.")
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _sql(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

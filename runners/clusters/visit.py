@@ -1,0 +1,122 @@
+"""Visits to clusters of BenchHub's own between runs: to make one, look at it, stop it and remove it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from runners.contract import Cluster
+from runners.job import sensible
+from runners.readings import storable, whole
+from runners.ssh import Connections, RemoteFailure, Target
+
+from .script import FUNCTIONS, values
+
+Purpose = Literal["make", "look", "stop", "remove"]
+VISIT = Path(__file__).parent.parent / "target" / "cluster_visit.sh"
+TIMEOUT_S = 120.0
+MOST_BYTES = 1 << 20
+MOST_PARAMETERS, MOST_LIBRARIES, LONGEST_NAME = 2000, 1000, 200
+KILOBYTE = 1024
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
+
+
+class HostBusyError(Exception):
+    """A run is under way on the host: nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a visit saw. `folder` is absolute. `settings` are those in force that are not the server's defaults.
+
+    `last_start` is the text of the settings file of its last start. `parameters` and `libraries` come of a make alone.
+    """
+
+    folder: str
+    is_there: bool = False
+    is_running: bool = False
+    size_bytes: int | None = None
+    settings: tuple[Mapping[str, Any], ...] = ()
+    last_start: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
+
+
+async def visit(
+    connections: Connections, target: Target, cluster: Cluster, work_directory: str, purpose: Purpose, port: int
+) -> Sight:
+    """Do what the visit is for, and return what there is afterwards. May be repeated after any failure.
+
+    Raises HostBusyError, RemoteFailure with what the host refused, and as `Connections.run`.
+    """
+    text = _text(cluster, work_directory, purpose, port, target.username)
+    answer = await connections.run(
+        target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
+    )
+    with sensible(target, answer):
+        sections = _sections(answer)
+        sight = None if "refused" in sections else read_sight(sections)
+    if sight:
+        return sight
+    if sections["refused"] == "BUSY":
+        raise HostBusyError
+    raise RemoteFailure(sections["refused"] or "The host refused, and did not say why.", None)
+
+
+def read_sight(sections: Mapping[str, str]) -> Sight:
+    """Return what the sections of a visit say. Raises ValueError, KeyError or TypeError where they make no sense."""
+    kilobytes = whole(sections.get("kilobytes", ""))
+    return Sight(
+        folder=sections["folder"],
+        is_there="version" in sections,
+        is_running=bool(sections.get("processes", "").strip()),
+        size_bytes=None if kilobytes is None else kilobytes * KILOBYTE,
+        settings=tuple(map(_setting, sections.get("settings", "").splitlines()[:MOST_PARAMETERS])),
+        last_start=str(storable(sections.get("last_start", ""))),
+        parameters=_parameters(sections["parameters"]) if "parameters" in sections else {},
+        libraries=tuple(sorted(filter(NAME.fullmatch, sections.get("libraries", "").split()[:MOST_LIBRARIES]))),
+    )
+
+
+def _setting(line: str) -> Mapping[str, Any]:
+    row = json.loads(line)
+    return {name: str(storable(row[name]) or "") for name in ("name", "setting", "unit")}
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Return the settings that COPY wrote, in which each backslash stands twice."""
+    rows = json.loads(text.replace("\\\\", "\\"))
+    if not isinstance(rows, dict) or len(rows) > MOST_PARAMETERS:
+        raise ValueError("These are no settings of a server.")
+    return {name: _parameter(row) for name, row in rows.items() if NAME.fullmatch(name)}
+
+
+def _parameter(row: Any) -> dict[str, Any]:
+    texts = {
+        name: str(storable(row[name]) or "") for name in ("kind", "unit", "context", "lowest", "highest", "default")
+    }
+    choices = [str(storable(choice))[:LONGEST_NAME] for choice in row["choices"] or []]
+    return {**{name: value for name, value in texts.items() if value}, **({"choices": choices} if choices else {})}
+
+
+def _sections(answer: bytes) -> dict[str, str]:
+    parts = answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]
+    return {name: text.strip() for name, _, text in (part.partition("\n") for part in parts)}
+
+
+def _text(cluster: Cluster, work_directory: str, purpose: Purpose, port: int, username: str) -> str:
+    words = {
+        "work": work_directory.removeprefix("$HOME/").removeprefix("~/"),
+        "purpose": purpose,
+        "port": str(port),
+        "user": username,
+    }
+    lines = ["export LC_ALL=C", *(f"{name}={shlex.quote(word)}" for name, word in words.items())]
+    parts = [*lines, values(cluster), FUNCTIONS.read_text(), VISIT.read_text()]
+    # Read whole before anything runs: a visit whose connection breaks half way does nothing.
+    return "{\n" + "\n".join(parts) + "\nexit\n}\n"
