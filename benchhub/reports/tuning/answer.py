@@ -61,7 +61,7 @@ def tiles(series: Series) -> Iterator[Tile]:
 
 def _total(series: Series) -> Iterator[str]:
     total, last = series.effects.total, len(series.steps)
-    if total and last > 1 and series.best and series.best.place != last:
+    if total and last > 1 and series.best and series.best.place != last and not series.treatments[last].relaxed:
         yield f"All {last} steps together: {words.effect_text(total)}."
 
 

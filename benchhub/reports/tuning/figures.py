@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.curves.ratio import Ratio
@@ -12,6 +13,7 @@ from benchhub.reports.curves.figures import Figure
 from .series import Series, Step
 
 # Colour, pattern and marker say the same, so that nothing hangs on colour; what is not shown is never coloured a gain.
+WIDEST_NAME = 22  # letters in a line
 GAIN, LOSS, OPEN = "gain", "loss", "no effect shown, or not tested"
 LOOKS = {GAIN: (2, "", "circle"), LOSS: (1, "x", "square"), OPEN: (5, "/", "circle-open")}
 
@@ -37,20 +39,17 @@ def _waterfall(series: Series) -> Figure:
     return {
         "data": [*traces, *_moves(steps)] if steps else [],
         "layout": {
-            "xaxis": {
-                "title": {"text": "step"},
-                "type": "category",
-                "categoryorder": "array",
-                "categoryarray": [*names, *ends[1:]],
-            },
-            "yaxis": {
-                "title": {"text": "throughput (% of the baseline)"},
-                "tickformat": ",~f",
-                "rangemode": "tozero",
-            },
+            "xaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
+            "yaxis": _names([*names, *ends[1:]]),
             "barmode": "overlay",
+            "meta": {"bars": len(names) + len(ends) - 1},
         },
     }
+
+
+def _names(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis of names from top to bottom."""
+    return {"type": "category", "categoryorder": "array", "categoryarray": list(reversed(names)), "title": {"text": ""}}
 
 
 def _percents(ratio: Ratio | None) -> list[float]:
@@ -67,10 +66,10 @@ def _moves(steps: Sequence[Step]) -> list[dict[str, Any]]:
             if ratio and running and outcome(ratio) == title
         ]
         if bars:
-            x, base = [name for name, _, _ in bars], [start for _, start, _ in bars]
-            heights = [start * (ratio.value - 1) for _, start, ratio in bars]
+            y, base = [name for name, _, _ in bars], [start for _, start, _ in bars]
+            lengths = [start * (ratio.value - 1) for _, start, ratio in bars]
             spread = _spread([(start, ratio) for _, start, ratio in bars])
-            traces.append({**_bars(title, x, base, heights, number, shape), "error_y": spread})
+            traces.append({**_bars(title, y, base, lengths, number, shape), "error_x": spread})
     return traces
 
 
@@ -86,16 +85,17 @@ def _spread(rows: Sequence[tuple[float, Ratio]]) -> dict[str, Any]:
 
 
 def _bars(
-    name: str, x: Sequence[str], base: Sequence[float], y: Sequence[float], number: int, shape: str
+    name: str, y: Sequence[str], base: Sequence[float], lengths: Sequence[float], number: int, shape: str
 ) -> dict[str, Any]:
     return {
         "type": "bar",
+        "orientation": "h",
         "name": name,
-        "x": list(x),
-        "base": list(base),
         "y": list(y),
+        "base": list(base),
+        "x": list(lengths),
         "marker": {"pattern": {"shape": shape}},
-        "hovertemplate": "%{x}: %{y:+,.3~r}% of the baseline<extra>%{fullData.name}</extra>",
+        "hovertemplate": "%{y}: %{x:+,.3~r}% of the baseline<extra>%{fullData.name}</extra>",
         "meta": {"series": number},
     }
 
@@ -109,12 +109,7 @@ def _effects(series: Series) -> Figure:
         "data": [trace for title in LOOKS if (trace := _points(title, measured))],
         "layout": {
             "xaxis": {"title": {"text": "change of throughput (%)"}, "ticksuffix": "%", "zeroline": True},
-            "yaxis": {
-                "type": "category",
-                "categoryorder": "array",
-                "categoryarray": [name for name, _ in reversed(measured)],
-                "title": {"text": ""},
-            },
+            "yaxis": _names([name for name, _ in measured]),
             "meta": {"bars": len(measured)},
         },
     }
@@ -139,4 +134,4 @@ def _points(title: str, rows: Sequence[tuple[str, Ratio]]) -> dict[str, Any] | N
 
 
 def _name(step: Step) -> str:
-    return f"{step.number}. {step.name}"
+    return "<br>".join(wrap(f"{step.number}. {step.name}", WIDEST_NAME))

@@ -40,10 +40,10 @@ def test_each_step_has_its_effect_and_the_settings_that_it_changes(reader, cumul
 def test_the_waterfall_ends_at_the_total_and_colours_no_gain_that_is_not_shown(reader, cumulative):
     figure = figure_of(page(reader, cumulative))
     by_name = {trace["name"]: trace for trace in figure["data"]}
-    assert by_name["baseline and together"]["y"] == pytest.approx([100, 212.8], rel=1e-4)
-    assert by_name["gain"]["x"] == ["1. memory", "3. sync"]
+    assert by_name["baseline and together"]["x"] == pytest.approx([100, 212.8], rel=1e-4)
+    assert by_name["gain"]["y"] == ["1. memory", "3. sync"]
     assert by_name["gain"]["base"] == pytest.approx([100, 112.01], rel=1e-4)
-    assert by_name["no effect shown, or not tested"]["x"] == ["2. wal"]
+    assert by_name["no effect shown, or not tested"]["y"] == ["2. wal"]
     assert "loss" not in by_name
 
 
