@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: faults soak pictures openapi sbom
+.PHONY: faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -14,6 +14,7 @@ help:
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
+	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
@@ -66,6 +67,10 @@ bench-fleet: venv
 faults: venv-dev
 	@$(RUN) tests/packages.py
 	$(RUN) -m pytest tests/faults --durations=10
+
+# A fault each at a moment of a run on a cluster of BenchHub's own; SEED=100 takes others.
+faults-clusters: venv-dev
+	CLUSTER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/clusters/tests/test_faults.py -q
 
 # SEED=123 repeats the choice of faults.
 soak: venv

@@ -15,6 +15,8 @@ from benchhub.bench.models import Design, Experiment, Notice, Recurrence, Run, S
 from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import (
+    BuildParameters,
+    Cluster,
     Configuration,
     ExchangeRate,
     Hardware,
@@ -39,11 +41,13 @@ def everything() -> dict[str, Any]:
     experiment = testing.make_experiment([system], design=Design.objects.create(name="Ratios", preset="report-a"))
     runs = _runs(experiment, system)
     _times(host, experiment)
-    Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.")
+    facts = {"builds": [testing.build("18.4")], "username": "bench"}
+    Host.objects.update(paused_at=Now(), unreachable_since=Now(), contact_error="It timed out.", facts=facts)
     return {
         **catalogue,
         **runs,
         **_idle(system),
+        "own instance": _own(system),
         **_shared(experiment, system),
         **_webhook(experiment, runs["run"]),
         "sheet": sheet_with_everything(catalogue["hardware"]),
@@ -100,6 +104,20 @@ def _idle(system: System) -> dict[str, Any]:
         "idle instance": Instance.objects.create(name="idle", **built, **server),
         "idle configuration": Configuration.objects.create(name="idle"),
     }
+
+
+def _own(system: System) -> Instance:
+    """Return the instance of a cluster of BenchHub's own, which runs."""
+    rows = {"work_mem": {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"}}
+    BuildParameters.objects.create(build=system.build, parameters=rows)
+    place = {"address": "/data/own", "database": "bench", "username": "bench", "host": system.instance.host}
+    instance = Instance.objects.create(
+        name="own", build=system.build, configuration=system.configuration, data_directory="/data/own/data", **place
+    )
+    settings = [{"name": "work_mem", "setting": "8192", "unit": "kB"}]
+    facts = {"is_there": True, "is_running": True, "size_bytes": 2**25, "settings": settings}
+    Cluster.objects.create(instance=instance, folder="/data/own", wanted="", made_at=Now(), seen_at=Now(), facts=facts)
+    return instance
 
 
 def _shared(experiment: Experiment, system: System) -> dict[str, Any]:

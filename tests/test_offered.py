@@ -32,7 +32,7 @@ ANYWHERE = {
     "comparability-withdraw",
 }
 ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
-ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST
+ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST | policy.ON_ITS_HOST
 # They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design,
 # a queue of several experiments.
 SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchhub.catalog.models import Instance
+
 from . import rights
 from .rights import Role
 
@@ -34,14 +36,16 @@ RUNNERS = frozenset({
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({
     "host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly",
-    "cluster-add", "cluster-ask", "cluster-remove",
+    "cluster-add",
 })  # fmt: skip
+# The same for the host of the instance whose key the address has.
+ON_ITS_HOST = frozenset({"cluster-ask", "cluster-remove"})
 
 
 def least_role(name: str) -> Role:
     if name in VIEWERS:
         return Role.VIEWER
-    return Role.RUNNER if name in RUNNERS or name in ON_THE_HOST else Role.ADMINISTRATOR
+    return Role.RUNNER if name in RUNNERS | ON_THE_HOST | ON_ITS_HOST else Role.ADMINISTRATOR
 
 
 def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
@@ -51,8 +55,14 @@ def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
         return ""
     if not rights.is_at_least(user, least):
         return needs(least)
-    is_denied = name in ON_THE_HOST and rights.denied_hosts(user, [kwargs["pk"]])
-    return NOT_THERE if is_denied else ""
+    return NOT_THERE if rights.denied_hosts(user, _hosts(name, kwargs)) else ""
+
+
+def _hosts(name: str, kwargs: Mapping[str, Any]) -> list[int | None]:
+    """Return the host whose permit the page takes; empty for pages that take none."""
+    if name in ON_ITS_HOST:
+        return list(Instance.objects.filter(pk=kwargs["pk"]).values_list("host", flat=True))
+    return [kwargs["pk"]] if name in ON_THE_HOST else []
 
 
 def needs(least: Role) -> str:

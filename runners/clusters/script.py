@@ -22,7 +22,9 @@ trap cluster_end EXIT
 step cluster
 cluster_begin >&2 || fail {PREPARATION_FAILED} '{NOT_READY}'
 """
-STOP_LEFTOVER = f"[ ! -e {FILE} ] || {{ . ./{FILE}; cluster_locked cluster_stop {LEFTOVER_STOP_S}; }}\n"
+STOP_LEFTOVER = f"""\
+[ ! -e {FILE} ] || {{ . ./{FILE}; cluster_locked cluster_stop_of "$(pwd)" {LEFTOVER_STOP_S}; }}
+"""
 
 
 def files(spec: RunSpec) -> dict[str, str]:

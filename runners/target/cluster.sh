@@ -4,6 +4,7 @@
 #
 #   mark  lock          whose it is; held by whoever changes something
 #   data  data.making   the data directory, there only when complete; what initdb has not finished
+#   alive  owner        held by all that comes of a start; the attempt's folder that started it
 #   server.log          PostgreSQL's log since its last start
 #
 # A server is told by where it works: a process named postgres whose current directory is the data directory.
@@ -93,56 +94,67 @@ cluster_processes() {
     done
 }
 
-# The number and the start of the server, which tell it from any other.
-cluster_server() { sed -n '1p;3p' "$cluster/data/postmaster.pid" 2> /dev/null | tr '\n' ' '; }
+# Something of a server is alive, or is on its way to be: whatever is started holds this lock from before its start.
+cluster_is_alive() { ! flock -n "$cluster/alive" true || [ -n "$(cluster_processes)" ]; }
 
 # Stop the server: by a checkpoint within $1 seconds, else at once, so that it recovers at its start. What a crash left
 # working of it is ended as well.
 cluster_stop() {
     cluster_is_own || return 0
-    processes=$(cluster_processes)
-    [ -n "$processes" ] || return 0
-    number=$(cluster_server)
-    case " $processes" in
-        *" ${number%% *} "*)
-            cluster_apart "$cluster_bin/pg_ctl" -D "$cluster/data" -m fast -w -t "$1" stop > /dev/null 2>&1 ||
-                cluster_apart "$cluster_bin/pg_ctl" -D "$cluster/data" -m immediate -w -t 5 stop > /dev/null 2>&1
-            ;;
-    esac
-    tries=0
-    while processes=$(cluster_processes) && [ -n "$processes" ] && [ "$tries" -lt 50 ]; do
-        kill -s KILL $processes 2> /dev/null
+    tries=0 mode=fast
+    while cluster_is_alive && [ "$tries" -lt 300 ]; do
+        processes=$(cluster_processes)
+        { read -r number < "$cluster/data/postmaster.pid"; } 2> /dev/null || number=none
+        case " $processes" in
+            *" $number "*)
+                cluster_apart "$cluster_bin/pg_ctl" -D "$cluster/data" -m "$mode" -w -t "$1" stop > /dev/null 2>&1
+                if [ "$mode" = immediate ]; then kill -s KILL $processes 2> /dev/null; fi
+                mode=immediate
+                ;;
+            *) [ -z "$processes" ] || kill -s KILL $processes 2> /dev/null ;;
+        esac
         sleep 0.1
         tries=$((tries + 1))
     done
-    [ -z "$processes" ] || { echo "These processes of $cluster do not end: $processes" >&2; return 1; }
+    ! cluster_is_alive || { echo "The server in $cluster does not end: $(cluster_processes)" >&2; return 1; }
+}
+
+# The same, unless another attempt than that of folder $1 has started it since.
+cluster_stop_of() {
+    { read -r owner < "$cluster/owner"; } 2> /dev/null && [ "$owner" = "$1" ] || return 0
+    cluster_stop "$2"
 }
 
 # Start it anew with these settings and no others. postgresql.auto.conf is what ALTER SYSTEM of an earlier run wrote.
 cluster_start() {
-    cluster_stop 300 || return 1
+    cluster_stop 300 && pwd > "$cluster/owner" || return 1
     rm -f -- "$cluster/data/postmaster.pid" "$cluster"/.s.PGSQL.*
     cluster_settings > "$cluster/data/benchhub.conf.new" &&
         mv -- "$cluster/data/benchhub.conf.new" "$cluster/data/benchhub.conf" &&
         : > "$cluster/data/postgresql.auto.conf" && : > "$cluster/server.log" || return 1
-    cluster_apart setsid -w "$cluster_bin/pg_ctl" -D "$cluster/data" -w -t 300 -l "$cluster/server.log" start > /dev/null
+    (
+        exec 6>> "$cluster/alive" < /dev/null > /dev/null 5>&- 7>&- 8>&- 9>&-
+        flock -s -w 10 6 || exit 1
+        exec setsid -w "$cluster_bin/pg_ctl" -D "$cluster/data" -w -t 300 -l "$cluster/server.log" start 6>&6
+    )
     if [ $? -ne 0 ] || [ -z "$(cluster_processes)" ]; then
         { grep -E 'FATAL|PANIC' "$cluster/server.log" || cat "$cluster/server.log"; } | tail -n 3 >&2
         return 1
     fi
 }
 
-# Whoever goes on after the attempt has ended, however it ended: stops the server unless another attempt has started it.
+# Goes on after the attempt has ended, however it ended: then it stops the server.
 cluster_guard() {
     (
         exec < /dev/null > /dev/null 2>&1 7>&- 8>&- 9>&-
-        exec setsid /bin/sh ./cluster.sh guard "$(cluster_server)"
+        exec setsid /bin/sh ./cluster.sh guard
     ) &
 }
 
 cluster_begin() {
-    cluster_claim && cluster_locked cluster_make && cluster_locked cluster_start || return 1
+    cluster_claim && cluster_locked cluster_make || return 1
     cluster_guard
+    cluster_locked cluster_start || return 1
     unmet=$(cluster_unmet) || return 1
     [ -z "$unmet" ] || { echo "$unmet" >&2; return 1; }
 }
@@ -150,12 +162,10 @@ cluster_begin() {
 cluster_end() {
     cluster_is_own || return 0
     tail -c 65536 "$cluster/server.log" > server.log 2> /dev/null
-    cluster_locked cluster_stop 300 2> cluster.err
+    cluster_locked cluster_stop_of "$(pwd)" 300 2> cluster.err
 }
 
 if [ "${1-}" = guard ]; then
     flock -s lock true
-    guarded=$2
-    end_guarded() { [ "$(cluster_server)" != "$guarded" ] || cluster_stop 60; }
-    cluster_locked end_guarded
+    cluster_locked cluster_stop_of "$(pwd)" 60
 fi

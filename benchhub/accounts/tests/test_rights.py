@@ -26,7 +26,7 @@ def hosts():
 
 
 def test_each_name_of_the_policy_is_a_page_and_stands_there_once():
-    listed = [*policy.VIEWERS, *policy.RUNNERS, *policy.ON_THE_HOST]
+    listed = [*policy.VIEWERS, *policy.RUNNERS, *policy.ON_THE_HOST, *policy.ON_ITS_HOST]
     assert set(listed) <= set(names())
     assert len(listed) == len(set(listed))
 

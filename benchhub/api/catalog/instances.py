@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.catalog import models
+from benchhub.catalog.instances.cluster_form import OwnInstanceForm
 from benchhub.catalog.instances.forms import InstanceForm
 
 from .rows import NAMED, EditView
@@ -34,7 +35,7 @@ class Builds(ReadView):
 
 
 class Instances(EditView):
-    queryset = models.Instance.objects.select_related("host", "build", "configuration").defer("password")
+    queryset = models.Instance.objects.select_related("host", "build", "configuration", "cluster").defer("password")
     serializer_class = Instance
     takes = serializer_of(InstanceForm, "InstanceRequest")
     filterset_fields: ClassVar[Any] = {
@@ -43,9 +44,13 @@ class Instances(EditView):
     ordering_fields: ClassVar[Any] = ("id", "name")
 
     def form(self, values: dict[str, Any], instance: Any = None) -> Any:
+        if instance and instance.own_cluster:
+            return OwnInstanceForm(values, instance=instance)
         return InstanceForm(values, instance=instance or models.Instance(), hosts=self._hosts())
 
     def blank_form(self, instance: Any = None) -> Any:
+        if instance and instance.own_cluster:
+            return OwnInstanceForm(instance=instance)
         return InstanceForm(instance=instance or models.Instance(), hosts=self._hosts())
 
     @staticmethod

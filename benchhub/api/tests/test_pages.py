@@ -39,6 +39,10 @@ instance-edit: PATCH instances/{id}/
 instance-delete: DELETE instances/{id}/
 instance-retire: POST instances/{id}/retire/
 instance-show-again: POST instances/{id}/show-again/
+cluster: GET clusters/{id}/
+cluster-add: POST clusters/
+cluster-ask: POST clusters/{id}/ask/
+cluster-remove: POST clusters/{id}/remove/
 hardware-list: GET hardware/
 hardware-add: POST hardware/
 hardware-revise: POST hardware/{id}/revise/

@@ -25,7 +25,8 @@ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 leaderboard/ price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
-runs/{id}/evidence/{file}/ laboratory/ tuning-series/ tuning-series/{id}/ tuning-series/{id}/effects/
+runs/{id}/evidence/{file}/ laboratory/ clusters/ clusters/{id}/
+tuning-series/ tuning-series/{id}/ tuning-series/{id}/effects/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -34,7 +35,9 @@ hosts/{id}/probe/ hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/
 kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id}/pause/ links/{id}/resume/
 links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
 declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
-tuning-series/ tuning-series/plan/ recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
+recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
+clusters/ clusters/{id}/ask/ clusters/{id}/remove/
+tuning-series/ tuning-series/plan/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/

@@ -298,24 +298,20 @@ def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[
 
 
 def loads(parts: Sequence[Experiment], systems: Sequence[System]) -> list[list[System]]:
-    """Return for each part the systems whose data set it has to load first; the parts run one after the other."""
+    """Return for each part the systems whose data set it has to load first; the parts run one after the other.
+
+    Systems on one instance share its data set, which the first of them loads.
+    """
     recipes = _coming_recipes([system.instance_id for system in systems])
     missing = []
     for part in parts:
         recipe = recipe_digest(part.workload)
         is_each, used_systems = part.loading == Experiment.Loading.EACH, in_use(part, systems)
-        lacking = [system for system in used_systems if recipes.get(system.instance_id) != recipe and not is_each]
-        missing.append(_first_on_each_instance(lacking))
+        by_instance = {system.instance_id: system for system in reversed(used_systems)}
+        firsts = [system for system in used_systems if by_instance[system.instance_id] is system]
+        missing.append([system for system in firsts if recipes.get(system.instance_id) != recipe and not is_each])
         recipes |= dict.fromkeys((system.instance_id for system in used_systems), recipe)
     return missing
-
-
-def _first_on_each_instance(systems: Sequence[System]) -> list[System]:
-    """Return the systems without those that share an instance, and so its data set, with one before them."""
-    by_instance: dict[int, System] = {}
-    for system in systems:
-        by_instance.setdefault(system.instance_id, system)
-    return list(by_instance.values())
 
 
 def recipe_digest(workload: Workload) -> str:

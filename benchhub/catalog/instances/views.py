@@ -127,9 +127,9 @@ def cluster(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def cluster_ask(request: HttpRequest, pk: int, cluster: int) -> HttpResponse:
+def cluster_ask(request: HttpRequest, pk: int) -> HttpResponse:
     """Have a worker make the cluster, look at it, or stop it. A run that is under way keeps it from being stopped."""
-    row = get_object_or_404(clusters(), instance__host=pk, pk=cluster)
+    row = get_object_or_404(clusters(), instance=pk)
     purpose = request.POST.get("purpose", "")
     if purpose not in (Cluster.Wanted.MAKE, Cluster.Wanted.LOOK, Cluster.Wanted.STOP):
         messages.error(request, "Nothing was done: choose what is to be done with the cluster.")
@@ -142,9 +142,9 @@ def cluster_ask(request: HttpRequest, pk: int, cluster: int) -> HttpResponse:
     return redirect("cluster", row.instance_id)
 
 
-def cluster_remove(request: HttpRequest, pk: int, cluster: int) -> HttpResponse:
+def cluster_remove(request: HttpRequest, pk: int) -> HttpResponse:
     """Remove a cluster with its data. GET asks, POST does; runs that wait or are under way keep it."""
-    row = get_object_or_404(clusters(), instance__host=pk, pk=cluster)
+    row = get_object_or_404(clusters(), instance=pk)
     crumb = Crumb.to("cluster", row.instance.name, row.instance_id)
     if keys := unfinished_runs(row.instance, 1):
         messages.error(request, f"It is not removed: run {keys[0]} needs it. Wait for its runs, or cancel them.")

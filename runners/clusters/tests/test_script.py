@@ -2,103 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import secrets
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchhub.embedded import ports
-from benchhub.embedded.sshd import SshTarget
 from runners import counters, job, script, tools
 from runners.clusters import script as cluster_script
-from runners.collection import Collected
-from runners.contract import PREPARATION_FAILED, Cluster, Endpoint, RunSpec
-from runners.job import Attempt, StartOutcome
-from runners.keys import make_key_pair
-from runners.probe import builds
-from runners.ssh import Target
+from runners.clusters.testing import working_in
+from runners.contract import PREPARATION_FAILED
+from runners.job import Attempt
 
 pytestmark = pytest.mark.target
-
-
-@pytest.fixture(scope="module")
-def daemon(processes, server_folder, account):
-    marker = f"{processes.marker}-target"
-    daemon = SshTarget(server_folder / "own", ports.free_port(), account, marker, "sshd-own")
-    daemon.create()
-    return daemon
-
-
-@pytest.fixture(scope="module")
-def target(daemon, processes):
-    pair = make_key_pair("own clusters")
-    daemon.authorize(pair.public_key)
-    daemon.start(processes)
-    return Target("127.0.0.1", daemon.port, daemon.username, pair.private_key, daemon.host_key)
-
-
-class Driver:
-    """One cluster of BenchHub's own, by the programs of another one that runs beside it."""
-
-    def __init__(self, connections, target, daemon, foreign, folder: str = "") -> None:
-        self.connections, self.target, self.foreign = connections, target, foreign
-        self.work = str(daemon.work_directory / secrets.token_hex(2))
-        self.folder = Path(folder or f"{self.work}/c")
-        self.cluster = Cluster(
-            folder=str(self.folder),
-            mark=secrets.token_hex(16),
-            bin_directory=str(foreign.bin_directory),
-            database="bench",
-            initdb_options=(f"--username={target.username}", "--auth-local=peer", "--auth-host=reject", "--no-sync"),
-        )
-
-    async def spec(self, settings=None, in_force=None, **changes) -> RunSpec:
-        [build] = await builds(self.connections, self.target, [str(self.foreign.bin_directory)])
-        cluster = replace(self.cluster, settings=settings or {}, settings_in_force=in_force or settings or {})
-        endpoint = Endpoint("socket", str(self.folder), 5432, "bench", self.target.username)
-        plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-own", **changes}
-        return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, cluster=cluster, **plan)
-
-    def attempt(self) -> Attempt:
-        return Attempt(f"run-{secrets.token_hex(4)}", 1, self.work)
-
-    async def run(self, spec: RunSpec) -> Collected:
-        place = (self.connections, self.target, self.attempt())
-        assert await job.start(*place, spec) is StartOutcome.STARTED
-        assert await job.wait_for_end(*place, timeout_s=120)
-        return await job.collect(*place, cap_bytes=1 << 24)
-
-    @property
-    def servers(self) -> list[int]:
-        """Return the processes that work in the cluster's data directory."""
-        return working_in(self.folder / "data")
-
-    async def until(self, is_so) -> None:
-        for _ in range(600):
-            if is_so():
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError("it never came so far")
-
-
-def working_in(folder: Path) -> list[int]:
-    numbers = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").resolve() == folder and (process / "comm").read_text().strip() == "postgres":
-                numbers.append(int(process.name))
-        except OSError:
-            continue
-    return numbers
-
-
-@pytest.fixture
-def driver(connections, target, daemon, cluster16):
-    return Driver(connections, target, daemon, cluster16)
 
 
 async def test_a_run_makes_its_cluster_applies_its_settings_and_stops_it(driver):

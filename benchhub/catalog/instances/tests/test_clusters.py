@@ -107,8 +107,8 @@ def test_only_who_has_a_permit_for_its_host_makes_and_removes_it(client, own, pr
     client.force_login(make_user("rob", Role.RUNNER))
     addresses = [
         reverse("cluster-add", args=[probed.pk]),
-        reverse("cluster-ask", args=[probed.pk, own.pk]),
-        reverse("cluster-remove", args=[probed.pk, own.pk]),
+        reverse("cluster-ask", args=[own.instance_id]),
+        reverse("cluster-remove", args=[own.instance_id]),
     ]
     assert [client.post(address, {"purpose": "look"}).status_code for address in addresses] == [403] * 3
     assert client.get(reverse("cluster", args=[own.instance_id])).status_code == 200
@@ -133,7 +133,7 @@ def test_its_page_says_what_is_in_force_and_which_configurations_it_can_have(eng
 
 
 def test_it_is_asked_for_once_at_a_time_and_only_for_what_can_be_done(engineer, own, probed):
-    ask = reverse("cluster-ask", args=[probed.pk, own.pk])
+    ask = reverse("cluster-ask", args=[own.instance_id])
     for purpose, request in (("remove", ""), ("drop", ""), ("look", "look"), ("stop", "look")):
         engineer.post(ask, {"purpose": purpose})
         own.refresh_from_db()
@@ -141,7 +141,7 @@ def test_it_is_asked_for_once_at_a_time_and_only_for_what_can_be_done(engineer, 
 
 
 def test_it_is_removed_after_a_question_and_not_while_a_run_needs_it(engineer, own, probed):
-    remove = reverse("cluster-remove", args=[probed.pk, own.pk])
+    remove = reverse("cluster-remove", args=[own.instance_id])
     assertContains(engineer.get(remove), "/data/tuned on box is deleted with all data in it.")
     own.refresh_from_db()
     assert own.wanted == ""
