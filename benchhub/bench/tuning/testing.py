@@ -16,6 +16,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "max_wal_size": {"kind": "integer", "unit": "MB", "context": "sighup", "lowest": "2", "highest": "2147483647"},
     "work_mem": {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"},
+    "min_wal_size": {"kind": "integer", "unit": "MB", "context": "sighup", "lowest": "2", "highest": "2147483647"},
+    "effective_cache_size": {"kind": "integer", "unit": "8kB", "context": "user", "lowest": "1"},
     "synchronous_commit": {"kind": "enum", "context": "user", "choices": ["local", "on", "off"]},
     "fsync": {"kind": "bool", "context": "sighup"},
     "checkpoint_timeout": {"kind": "integer", "unit": "s", "context": "sighup", "lowest": "30", "highest": "86400"},
