@@ -52,11 +52,19 @@ def in_unit_asked(configured: str, actual: str, actual_unit: str | None) -> str:
 def readable(setting: str, unit: str) -> str:
     """Write a setting as people do: '128 MB' for 16384 of 8kB, '5 min' for 300 of s; without a unit as it is."""
     quantity = _quantity(setting, unit) if unit else None
-    if quantity is None or quantity <= 0:
+    if quantity is None:
+        return f"{setting} {unit}".strip()
+    if quantity <= 0:
         return setting  # -1 and 0 have meanings of their own
     sizes = BYTES if _unit_name(unit) in BYTES else MICROSECONDS
-    name, size = [(name, size) for name, size in sizes.items() if quantity % size == 0][-1:][0]
-    return f"{(quantity / size).normalize():f} {name}"
+    fitting = [name for name, size in sizes.items() if quantity % size == 0]
+    return f"{quantity / sizes[fitting[-1]]:.0f} {fitting[-1]}" if fitting else f"{setting} {unit}"
+
+
+def readable_text(text: str) -> str:
+    """Write '16384 8kB' as '128 MB'; any other text as it is."""
+    number, _, unit = text.partition(" ")
+    return readable(number, unit) if unit and _factor(unit) and _quantity(number, unit) is not None else text
 
 
 def seconds(text: str) -> int | None:

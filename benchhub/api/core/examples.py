@@ -23,6 +23,8 @@ REQUESTS: Mapping[str, Any] = {
         "name": "db1, 18", "server": "3", "configuration": 2, "address": "127.0.0.1", "port": 5432,
         "database": "benchmark", "username": "benchmark",
     },
+    "ClusterRequest": {"host": 3, "name": "tuned", "build": "/usr/lib/postgresql/18/bin", "configuration": 2},
+    "ClusterAskRequest": {"purpose": "look"},
     "HardwareRequest": {"name": "Two sockets", "sockets": 2, "cores_per_socket": 16, "memory_gib": "256"},
     "ConfigurationRequest": {"name": "tuned", "settings": {"shared_buffers": "64GB", "max_wal_size": "50GB"}},
     "WorkloadRequest": {"kind": "pgbench", "name": "select-only", "script": "select-only", "scale": 100},

@@ -162,9 +162,9 @@ class SystemForm(forms.Form):
         guess = guessed_path(instance, values.get("driver"))
         values["path"] = values.get("path") or guess
         values["configuration"] = values.get("configuration") or instance.configuration
+        values["label"] = values.get("label") or _label(instance, values, guess)
         for field, sentence in cluster_refusals(instance, values).items():
             self.add_error(field, sentence)
-        values["label"] = values.get("label") or _label(instance, values, guess)
         return values
 
 

@@ -13,7 +13,7 @@ from benchhub.analysis import words
 from benchhub.analysis.doubts import audit, verdict
 from benchhub.analysis.doubts.doubt import Doubt, weighed
 from benchhub.analysis.protocol import digest
-from benchhub.analysis.protocol.settings import same_setting
+from benchhub.analysis.protocol.settings import readable_text, same_setting
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
@@ -234,7 +234,8 @@ def settings_that_differ(run: Run, settings: Mapping[str, Any]) -> list[dict[str
 
 
 def difference_doubt(row: Mapping[str, str]) -> Doubt:
-    return Doubt("settings_differ", f"{row['name']} was {row['found']}, although {row['asked']} was asked for.")
+    actual = readable_text(row["found"])
+    return Doubt("settings_differ", f"{row['name']} was {actual}, although {row['asked']} was asked for.")
 
 
 def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:

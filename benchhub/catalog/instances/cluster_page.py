@@ -51,7 +51,6 @@ class ClusterPage:
     def facts(self) -> list[Fact]:
         cluster, instance = self.cluster, self.instance
         rows = [
-            Fact("State", self.state),
             Fact("Build", str(instance.build)),
             Fact("Folder", cluster.folder),
             Fact("Size", cluster.facts.get("size_bytes"), "bytes"),

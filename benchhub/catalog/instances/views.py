@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from benchhub.catalog.models import Cluster, Host, Instance
+from benchhub.catalog.models import Cluster, Configuration, Host, Instance
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.forms import CatalogForm
 from benchhub.celery import wake
@@ -19,7 +19,7 @@ from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
-from .cluster_form import ClusterForm, OwnInstanceForm
+from .cluster_form import AS_FOUND, ClusterForm, OwnInstanceForm
 from .cluster_page import ClusterPage, clusters
 from .clusters import unfinished_runs
 from .forms import InstanceForm
@@ -74,7 +74,8 @@ def instances(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     """Add an instance. `server` in the address chooses a build as the host's page links to it: 'host:bin directory'."""
     server = request.GET.get("server", "")
-    initial = {"server": server, **(LOCAL if server else {})}
+    as_found = Configuration.objects.current().filter(name=AS_FOUND).first()
+    initial = {"server": server, "configuration": as_found, **(LOCAL if server else {})}
     return _form(request, Instance(), initial, title="Add an instance", intro=INTRO, action="Add the instance")
 
 

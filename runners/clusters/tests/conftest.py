@@ -9,7 +9,7 @@ from runners.keys import make_key_pair
 from runners.ssh import Target
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def daemon(processes, server_folder, account):
     marker = f"{processes.marker}-target"
     daemon = SshTarget(server_folder / "own", ports.free_port(), account, marker, "sshd-own")
@@ -17,7 +17,7 @@ def daemon(processes, server_folder, account):
     return daemon
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def target(daemon, processes):
     pair = make_key_pair("own clusters")
     daemon.authorize(pair.public_key)

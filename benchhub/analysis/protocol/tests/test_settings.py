@@ -1,6 +1,6 @@
 import pytest
 
-from benchhub.analysis.protocol.settings import in_unit_asked, same_setting, seconds
+from benchhub.analysis.protocol.settings import in_unit_asked, readable, readable_text, same_setting, seconds
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,33 @@ def test_a_setting_found_is_written_in_the_unit_asked(configured, actual, unit, 
 def test_a_time_is_read_in_seconds_and_what_is_none_is_not():
     assert [seconds(text) for text in ("30min", "300", "1h", "1500ms")] == [1800, 300, 3600, 1]
     assert [seconds(text) for text in ("", "soon", "5 parsecs")] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("setting", "unit", "text"),
+    [
+        ("16384", "8kB", "128 MB"),
+        ("131072", "8kB", "1 GB"),
+        ("1", "8kB", "8 kB"),
+        ("4096", "kB", "4 MB"),
+        ("300", "s", "5 min"),
+        ("90", "s", "90 s"),
+        ("200", "ms", "200 ms"),
+        ("86400", "s", "1 d"),
+        ("0", "kB", "0"),
+        ("-1", "kB", "-1"),
+        ("on", "", "on"),
+        ("0.9", "", "0.9"),
+        ("much", "kB", "much kB"),
+        ("0.0001", "ms", "0.0001 ms"),
+        ("2.5", "ms", "2500 us"),
+    ],
+)
+def test_a_setting_is_written_in_its_largest_whole_unit(setting, unit, text):
+    assert readable(setting, unit) == text
+
+
+@pytest.mark.parametrize("text", ["not found", "pg_catalog, public", "on", "", "1 of 2", "5"])
+def test_a_text_that_is_no_number_with_a_unit_stays_as_it_is(text):
+    assert readable_text(text) == text
+    assert readable_text("16384 8kB") == "128 MB"

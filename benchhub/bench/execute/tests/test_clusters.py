@@ -78,8 +78,8 @@ def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, exper
     runs = worker.finish(experiment(*systems, repeats=2))
     assert [run.state for run in runs] == [State.SUCCEEDED] * 5, [run.reason for run in runs]
     assert [run.kind for run in runs] == ["load", *["measure"] * 4]
-    assert [run.system.label for run in runs[1:]] == ["step 1", "step 2"] * 2  # in turn
-    assert [run.found.settings["work_mem"]["setting"] for run in runs[1:]] == ["1024", "2048"] * 2
+    assert [run.system.label for run in runs[1:]] == ["step 1", "step 2", "step 2", "step 1"]
+    assert [run.found.settings["work_mem"]["setting"] for run in runs[1:]] == ["1024", "2048", "2048", "1024"]
     assert {run.found.settings["shared_buffers"]["setting"] for run in runs[1:]} == {"2048", "4096"}
     assert [run.found.differences for run in runs[1:]] == [[]] * 4
     assert runs[1].protocol.form["restart"] is True and runs[1].protocol == runs[2].protocol

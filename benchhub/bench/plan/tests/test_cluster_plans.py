@@ -1,0 +1,106 @@
+"""Plans on a cluster of BenchHub's own: one instance, several configurations, each checked before it is queued."""
+
+import pytest
+from django.utils import timezone
+from pytest_django.asserts import assertContains
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run
+from benchhub.bench.plan import plan, preview
+from benchhub.bench.plan.form import Draft
+from benchhub.bench.plan.testing import NEW, PLAN, form_of
+from benchhub.catalog.models import BuildParameters, Cluster, Configuration
+
+pytestmark = pytest.mark.django_db
+WORK_MEM = {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"}
+
+
+@pytest.fixture
+def own(box):
+    instance = testing.make_instance(box, "18.1", name="own", address="/data/own", bin_directory="/opt/pg18/bin")
+    instance.configuration = Configuration.objects.create(name="As found")
+    instance.save()
+    BuildParameters.objects.create(build=instance.build, parameters={"work_mem": WORK_MEM})
+    Cluster.objects.create(instance=instance, folder="/data/own", wanted="", made_at=timezone.now())
+    return instance
+
+
+def configuration(name, **settings):
+    return Configuration.objects.create(name=name, settings=settings)
+
+
+def planned(recipe, own, *configurations, **changes):
+    keys = {f"systems-{number}-configuration": str(row.pk) for number, row in enumerate(configurations)}
+    return {**form_of(recipe, *[own] * len(configurations)), **keys, **changes}
+
+
+def test_one_instance_is_planned_with_several_configurations_in_turn_and_one_load(planner, recipe, own):
+    small, large = configuration("small", work_mem="1MB"), configuration("large", work_mem="64MB")
+    form = planned(recipe, own, small, large, levels="4")
+    page = planner.post(PLAN, form).context["page"].preview
+    assert (page.run_count, page.load_count) == (5, 1)
+    planner.post(NEW, {**form, "queue": "1"})
+    runs = list(Run.objects.order_by("position").select_related("system__configuration"))
+    assert [run.kind for run in runs] == ["load", "measure", "measure", "measure", "measure"]
+    assert [run.system.configuration.name for run in runs[1:]] == ["small", "large", "large", "small"]
+    assert [run.spec["cluster"]["settings"] for run in runs[1:3]] == [{"work_mem": "1MB"}, {"work_mem": "64MB"}]
+    assert runs[1].spec["cluster"]["settings_in_force"] == {"work_mem": "1024"}
+    assert runs[1].spec["endpoint"]["address"] == "/data/own" and runs[1].spec["endpoint"]["path"] == "socket"
+    assert plan.spec_of(runs[1]).cluster.initdb_options[1] == "--auth-local=peer"
+    assert runs[1].protocol.form["restart"] is True
+    assert runs[1].system.label == "PostgreSQL 18.1, own, small"
+
+
+def test_its_own_configuration_is_taken_where_none_is_chosen(planner, recipe, own):
+    planner.post(NEW, {**form_of(recipe, own), "queue": "1"})
+    system = Experiment.objects.get().systems.get()
+    assert (system.configuration, system.label) == (own.configuration, "PostgreSQL 18.1, own")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"systems-0-path": "loopback"}, "own listens on its socket alone."),
+        ({"systems-0-driver": "other"}, "own listens on its socket alone: box itself drives it."),
+    ],
+)
+def test_a_cluster_is_driven_by_its_own_host_over_its_socket(planner, recipe, own, changes, sentence):
+    other = testing.make_host("other", "192.0.2.5")
+    changes = {name: str(other.pk) if value == "other" else value for name, value in changes.items()}
+    assertContains(planner.post(NEW, {**form_of(recipe, own), **changes, "queue": "1"}), sentence)
+    assert not Experiment.objects.exists()
+
+
+def test_every_bad_setting_is_refused_before_anything_is_queued(planner, recipe, own):
+    bad = configuration("bad", work_mem="1mb", wurk_mem="1MB", port="1")
+    response = planner.post(NEW, {**planned(recipe, own, bad), "queue": "1"})
+    assert sorted(response.context["page"].draft.systems[0].errors["configuration"]) == [
+        "port is not applied: BenchHub sets it itself, so that the cluster stays in its folder and on its socket.",
+        "work_mem takes the units B, kB, MB, GB, TB, not 'mb': small and capital letters differ.",
+        "wurk_mem is no setting of PostgreSQL 18.1. Is work_mem meant?",
+    ]
+    assert not Experiment.objects.exists()
+
+
+def test_a_server_of_somebody_else_keeps_its_settings(planner, recipe, box):
+    foreign = testing.make_instance(box, "16.4")
+    other = configuration("other", work_mem="1MB")
+    response = planner.post(NEW, {**planned(recipe, foreign, other), "queue": "1"})
+    assertContains(response, "pg 16.4 has settings of its own: BenchHub changes none of them.")
+    assert not Experiment.objects.exists()
+
+
+@pytest.mark.parametrize("changes", [{"made_at": None}, {"wanted": "remove"}])
+def test_a_cluster_that_is_not_there_is_not_planned_on(planner, recipe, own, changes):
+    Cluster.objects.update(**changes)
+    response = planner.post(NEW, {**form_of(recipe, own), "queue": "1"})
+    assertContains(response, "BenchHub has not made this cluster yet: its page says how far it is.")
+    assert not Experiment.objects.exists()
+
+
+def test_a_plan_like_another_has_its_configurations(planner, recipe, own):
+    small = configuration("small", work_mem="1MB")
+    planner.post(NEW, {**planned(recipe, own, small), "queue": "1"})
+    _, systems = preview.like(Experiment.objects.get())
+    assert systems[0]["configuration"] == small.pk
+    assert Draft(initial=preview.DEFAULTS, systems=systems).systems[0]["configuration"].value() == small.pk
