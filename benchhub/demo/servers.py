@@ -42,8 +42,10 @@ class Service:
 
 @dataclass
 class Demo:
-    """The servers of one clone. `clone` holds the program, `account.home` what the servers write; `tunes` says whether it
-    measures a tuning series."""
+    """The servers of one clone: `clone` holds the program, `account.home` what they write.
+
+    `tunes` says whether they measure a tuning series instead of two builds.
+    """
 
     clone: Path
     account: Account
