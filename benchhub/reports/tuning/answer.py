@@ -21,7 +21,11 @@ def verdict(series: Series) -> str:
         return "Nothing to compare yet: no step has a result."
     if best.place == 0:
         return "Best: the baseline. No step raised throughput."
-    if best.ratio and best.ratio.is_tested and not best.ratio.is_distinguishable:
+    if best.ratio and not best.ratio.is_tested:
+        change = words.percent(best.ratio.value, words.decimals(best.ratio))
+        why = best.ratio.withheld or words.not_tested_text(best.ratio)
+        return f"Fastest as measured: {place_text(series, best)}, {change} over the baseline; {why}."
+    if best.ratio and not best.ratio.is_distinguishable:
         return f"No step is shown to raise throughput: {place_text(series, best)}, the fastest, has {best.text}."
     return f"Best: {place_text(series, best)}, {best.text} over the baseline."
 

@@ -82,7 +82,10 @@ def test_the_best_settings_are_taken_away_as_files(reader, cumulative):
 
 def test_two_repeats_are_not_tested_and_say_so(reader, make_series):
     series = make_series({(): 1000.0, (1,): 1500.0}, repeats=(-0.2, 0.2), steps=[("memory", {"work_mem": "1GB"})])
-    assertContains(page(reader, series), "+50%, not tested: 2 repeats")
+    response = page(reader, series)
+    assertContains(response, "+50%, not tested: 2 repeats")
+    assertContains(response, "Fastest as measured: step 1, memory, +50% over the baseline; not tested: 2 repeats.")
+    assertNotContains(response, "Best: step")
 
 
 def test_a_series_of_which_nothing_is_measured_yet_shows_no_effect(reader, make_series):
