@@ -10,8 +10,8 @@ from benchhub.ui.facts import Fact, as_fact
 from runners import tools
 from runners.contract import RunSpec
 
-# What the first two led to is the share that was logged; the last is a fact of the instance.
-INTERNAL = ("expected_tps", "pilot_s", "data_directory")
+# What the first two led to is the share that was logged; the others are facts of the instance and its configuration.
+INTERNAL = ("expected_tps", "pilot_s", "data_directory", "cluster")
 NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
 
 

@@ -39,7 +39,7 @@ class HostPage:
 
     @cached_property
     def instances(self) -> list[Instance]:
-        rows = self.host.instances.select_related("build", "configuration").defer("password")
+        rows = self.host.instances.select_related("build", "configuration", "cluster").defer("password")
         return list(rows.order_by("name"))
 
     @cached_property
