@@ -24,6 +24,8 @@ PAGES = {
     "experiments": None,
     "experiment-new": None,
     "presets": None,
+    "tuning-list": None,
+    "tuning-new": None,
     "design": "design",
     "design-cancel": "design",
     "experiment": "experiment",

@@ -25,6 +25,8 @@ ANYWHERE = {
     "results-import",
     "experiment-new",
     "experiment-plan",
+    "tuning-new",
+    "tuning-plan",
     "published-publish",
     "comparability-withdraw",
 }

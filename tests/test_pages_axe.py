@@ -14,6 +14,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Protocol
 from benchhub.reports.published import files
 from benchhub.reports.sharing import publish
+from benchhub.reports.tuning.testing import CUMULATIVE, make_series
 
 from . import pages
 from .pages import PAGES
@@ -26,6 +27,7 @@ NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experi
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
+NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings"}
 NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
 NOT_PAGES |= {"token-revoke", "standstill"}
 # Forms like others, for which one needs a second factor or half a sign-in.
@@ -39,6 +41,7 @@ NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}
 # Pages that have a test of their own, because no row gives their address.
 TESTED_BELOW = {
     "tuning-steps",
+    "tuning-series",
     "laboratory",
     "published-report",
     "comparison-new",
@@ -145,6 +148,7 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
     other = testing.make_experiment([second], name="Longer")
     protocol = Protocol.stored({"path": "socket", "duration_s": 300})
     testing.succeeded(testing.make_run(other, second, 8, 1, protocol=protocol), 1.0)
+    series = make_series(first, CUMULATIVE)
     curves = f"curve={made.pk}-{first.pk}&curve={made.pk}-{second.pk}"
     tab.goto("/alive")
     sign_in(tab)
@@ -152,6 +156,7 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         (f"{reverse('compare')}?{curves}", 2),
         (f"{reverse('tuning-steps')}?{curves}", 1),
         (f"{reverse('laboratory')}?{curves}", 1),
+        (reverse("tuning-series", args=[series.pk]), 1),
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
         open_with_axe(tab, path)

@@ -17,6 +17,7 @@ VIEWERS = frozenset({
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
     "run-series", "run-latency", "run-telemetry",
+    "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
     "hosts", "host", "host-times", "instances", "cluster", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
@@ -30,7 +31,7 @@ RUNNERS = frozenset({
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
     "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
     "comparability-withdraw", "results-import", "recurrence-edit", "recurrence-pause", "recurrence-resume",
-    "recurrence-end",
+    "recurrence-end", "tuning-new", "tuning-plan",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({

@@ -17,6 +17,7 @@ from .reports import (
     leaderboards,
     links,
     published,
+    series,
     snapshots,
     tuning,
 )
@@ -71,6 +72,7 @@ router.register("notices", webhooks.Notices, "notice")
 router.register("deliveries", deliveries.Deliveries, "delivery")
 router.register("curves", curves.Curves, "curve")
 router.register("comparisons", comparisons.Comparisons, "compared")
+router.register("tuning-series", series.TuningSeriesView, "tuningseries")
 router.register("tuning-steps", tuning.TuningSteps, "steps")
 router.register("laboratory", laboratory.Laboratories, "laboratory")
 router.register("leaderboard", leaderboards.Leaderboards, "leaderboard")

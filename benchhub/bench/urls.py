@@ -6,6 +6,7 @@ from .plan import views as plan
 from .queue import views as queue
 from .results import views as results
 from .run_page import views as run_page
+from .tuning import views as tuning
 from .webhooks import views as webhooks
 
 urlpatterns = [
@@ -15,6 +16,8 @@ urlpatterns = [
     path("experiments/new", plan.experiment_new, name="experiment-new"),
     path("experiments/plan", plan.experiment_plan, name="experiment-plan"),
     path("experiments/presets", plan.presets_shown, name="presets"),
+    path("tuning/new", tuning.series_new, name="tuning-new"),
+    path("tuning/plan", tuning.series_plan, name="tuning-plan"),
     path("designs/<int:pk>/again", plan.design_again, name="design-again"),
     path("designs/<int:pk>/cancel", plan.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", plan.again, name="again"),

@@ -32,14 +32,16 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchhub.demo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("up").add_argument("--once", action="store_true")
+    start = commands.add_parser("up")
+    start.add_argument("--once", action="store_true")
+    start.add_argument("--tuning", action="store_true", help="measure a tuning series instead of two builds")
     commands.add_parser("stop")
     commands.add_parser("clean")
     arguments = parser.parse_args()
     try:
         if not sys.platform.startswith("linux"):
             raise EmbeddedError("The demonstration runs on Linux only: it finds its processes in /proc.")
-        return {"up": lambda: up(arguments.once), "stop": stop, "clean": clean}[arguments.command]()
+        return {"up": lambda: up(arguments.once, arguments.tuning), "stop": stop, "clean": clean}[arguments.command]()
     except EmbeddedError as error:
         return _fail(str(error))
     except OSError as error:
@@ -48,13 +50,13 @@ def main() -> int:
         return 130
 
 
-def up(once: bool) -> int:
+def up(once: bool, tuning: bool = False) -> int:
     """Start everything and run the experiment unless it is done; serve until Ctrl-C unless `once`."""
     _check_warehouse()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
-            return _up_alone(once)
+            return _up_alone(once, tuning)
     except AlreadyRunningError as error:
         say(str(error))
         return 1 if once else 0
@@ -89,7 +91,7 @@ def clean() -> int:
     return 0
 
 
-def _up_alone(once: bool) -> int:
+def _up_alone(once: bool, tuning: bool) -> int:
     start = time.monotonic()
     owner = account.for_clone(CLONE)
     say(f"BenchHub demonstration of {CLONE}")
@@ -99,7 +101,7 @@ def _up_alone(once: bool) -> int:
         say("Stopped what an earlier demonstration had left running.")
     processes = Processes(VAR, account.clone_id(CLONE))
     with _until_signal(processes):
-        demo = Demo(CLONE, owner, processes, state.load_secrets(owner))
+        demo = Demo(CLONE, owner, processes, state.load_secrets(owner), tunes=tuning)
         try:
             return _run(demo, once, start)
         except InterruptError:

@@ -42,12 +42,16 @@ class Service:
 
 @dataclass
 class Demo:
-    """The servers of one clone. `clone` holds the program, `account.home` what the servers write."""
+    """The servers of one clone: `clone` holds the program, `account.home` what they write.
+
+    `tunes` says whether they measure a tuning series instead of two builds.
+    """
 
     clone: Path
     account: Account
     processes: Processes
     secrets: state.Secrets
+    tunes: bool = False
     services: dict[str, Service] = field(default_factory=dict)
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -145,8 +149,12 @@ class Demo:
         target = self.var / "target.json"
         self.write_target(target)
         options = ["--since", self.begun.isoformat(), *(["--anew"] if anew else [])]
-        child = self.manage("demo_experiment", "--target", str(target), *options, to_terminal=True)
+        child = self.manage(self.experiment_command, "--target", str(target), *options, to_terminal=True)
         self.processes.run(child, while_waiting=self.watch)
+
+    @property
+    def experiment_command(self) -> str:
+        return "demo_tuning" if self.tunes else "demo_experiment"
 
     def write_target(self, file: Path) -> None:
         """Describe the target for `manage.py demo_experiment`, passwords included: mode 0600."""
@@ -189,7 +197,7 @@ class Demo:
 
         Jobs on the target are killed outright: the next start finds them lost, as after a power cut.
         """
-        for name in ("demo_experiment", "ticker", "worker", "web", "sshd"):
+        for name in (self.experiment_command, "ticker", "worker", "web", "sshd"):
             self.processes.stop_named(name)
         proc.kill_marked(MARKER, self.sshd.marker)
         self.processes.stop_all()

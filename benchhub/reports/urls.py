@@ -10,6 +10,7 @@ from .published import views as published
 from .search import views as search
 from .sharing import link_views as links
 from .sharing import views as sharing
+from .tuning import views as tuning
 
 urlpatterns = [
     path("", board.home, name="home"),
@@ -43,6 +44,10 @@ urlpatterns = [
     path("s/<str:token>/k/<str:key>/<str:name>", links.file, name="shared-open-file"),
     path("compare/declarations/<int:pk>/withdraw", comparison.withdraw, name="comparability-withdraw"),
     path("compare/steps/", comparison.steps, name="tuning-steps"),
+    path("tuning/", tuning.series_list, name="tuning-list"),
+    path("tuning/<int:pk>/", tuning.series, name="tuning-series"),
+    path("tuning/<int:pk>/<str:table>.csv", tuning.series_csv, name="tuning-csv"),
+    path("tuning/<int:pk>/settings/<int:place>/<str:name>", tuning.series_settings, name="tuning-settings"),
     path("compare/laboratory/", laboratory.laboratory, name="laboratory"),
     path("published/", published.published, name="published"),
     path("published/<slug:slug>/", published.report, name="published-report"),

@@ -58,6 +58,7 @@ GROUPS = (
     )),
     Group("Plan", (
         Page("Plan an experiment", "experiment-new", words="new benchmark"),
+        Page("Tuning series", "tuning-list", words="tune step by step settings factorial waterfall"),
         Page("Published methods", "presets", words="presets templates"),
         Page("Queue", "queue", words="waiting order pause"),
         Page("Calendar", "calendar", words="week windows reservations recurring"),

@@ -45,6 +45,10 @@ REQUESTS: Mapping[str, Any] = {
         "name": "18 against 16", "workload": 1, "systems": [{"instance": 7}, {"instance": 8}], "levels": "1, 8, 64",
         "repeats": 3, "duration_s": 60, "warmup_s": 10,
     },
+    "TuningSeriesRequest": {
+        "name": "Night", "instance": 7, "workload": 1, "kind": "cumulative", "levels": "32", "repeats": 5,
+        "steps": [{"name": "memory", "settings": {"shared_buffers": "16GB"}}],
+    },
     "PatchedPolicyRequest": {"priority": 5, "failure_policy": "continue"},
     "RepeatsRequest": {"levels": "8, 64", "repeats": 2},
     "MoveRequest": {"direction": "up"},

@@ -127,6 +127,12 @@ webhook-delete: DELETE webhooks/{id}/
 compare: GET curves/, GET comparisons/, GET comparisons/document/, POST declarations/
 comparability-withdraw: POST declarations/{id}/withdraw/
 tuning-steps: GET tuning-steps/
+tuning-list: GET tuning-series/
+tuning-series: GET tuning-series/{id}/, GET tuning-series/{id}/effects/
+tuning-csv: GET tuning-series/{id}/effects/
+tuning-settings: GET tuning-series/{id}/effects/
+tuning-new: POST tuning-series/
+tuning-plan: POST tuning-series/plan/
 laboratory: GET laboratory/
 comparisons: GET kept-comparisons/
 comparison: GET kept-comparisons/{id}/

@@ -26,6 +26,7 @@ declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 leaderboard/ price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
 runs/{id}/evidence/{file}/ laboratory/ clusters/ clusters/{id}/
+tuning-series/ tuning-series/{id}/ tuning-series/{id}/effects/
 """
 RUN = """
 POST experiments/ experiments/plan/ experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/
@@ -36,6 +37,7 @@ links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id
 declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
 recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
 clusters/ clusters/{id}/ask/ clusters/{id}/remove/
+tuning-series/ tuning-series/plan/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/

@@ -4,7 +4,7 @@ from .attempts import Attempt, Event
 from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
 from .delivery import Delivery
-from .design import Design, Designed, SetAside
+from .design import Design, Designed, SetAside, TuningSeries, TuningStep, TuningTreatment
 from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
 from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series
@@ -53,6 +53,9 @@ __all__ = [
     "State",
     "System",
     "Tenancy",
+    "TuningSeries",
+    "TuningStep",
+    "TuningTreatment",
     "Watch",
     "Webhook",
     "Window",

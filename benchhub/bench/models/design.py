@@ -1,13 +1,22 @@
-"""The design of an experiment: its place in a matrix, the order of its runs, and what is done before each."""
+"""The design of an experiment: its place in a matrix or a tuning series, the order of its runs, and what is before."""
 
 from __future__ import annotations
+
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from benchhub.analysis.planning import design
+from benchhub.analysis.tuning import treatments
+from benchhub.catalog.models import Configuration, Instance
+
+from .states import FINAL
+
+LONGEST_SERIES_NAME = 50  # so that 'series / step' fits the name of a configuration
 
 
 class Design(models.Model):
@@ -81,3 +90,76 @@ class SetAside(models.Model):
 
     class Meta:
         abstract = True
+
+
+class TuningSeriesQuerySet(models.QuerySet["TuningSeries"]):
+    def with_progress(self) -> Self:
+        """Add to each series how many measuring runs it has, how many of them ended, and its number of steps."""
+        measuring = Q(experiment__runs__kind="measure")
+        ended = measuring & Q(experiment__runs__state__in=FINAL)
+        return self.annotate(
+            planned_count=Count("experiment__runs", filter=measuring, distinct=True),
+            ended_count=Count("experiment__runs", filter=ended, distinct=True),
+            step_count=Count("steps", distinct=True),
+        )
+
+
+class TuningSeries(models.Model):
+    """A series of steps that one experiment measures on one instance, beside their baseline."""
+
+    class Kind(models.TextChoices):
+        CUMULATIVE = treatments.CUMULATIVE, treatments.KINDS[treatments.CUMULATIVE]
+        ALONE = treatments.ALONE, treatments.KINDS[treatments.ALONE]
+        FACTORIAL = treatments.FACTORIAL, treatments.KINDS[treatments.FACTORIAL]
+
+    name = models.CharField(max_length=LONGEST_SERIES_NAME, unique=True)
+    remark = models.TextField(blank=True)
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.CUMULATIVE)
+    baseline = models.ForeignKey(Configuration, models.PROTECT, related_name="+")
+    instance = models.ForeignKey(Instance, models.PROTECT, related_name="+")
+    experiment = models.OneToOneField("bench.Experiment", models.PROTECT, related_name="tuning_series")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = TuningSeriesQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "tuning series"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TuningStep(models.Model):
+    """A step of a series: what it sets. Its number counts from 1."""
+
+    series = models.ForeignKey(TuningSeries, models.CASCADE, related_name="steps")
+    number = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=treatments.LONGEST_NAME)
+    settings = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["series", "number"], name="tuning_step_once")]
+
+    def __str__(self) -> str:
+        return f"{self.number}. {self.name}"
+
+
+class TuningTreatment(models.Model):
+    """A system of a series with the numbers of the steps that it has; that in place 0 is the baseline."""
+
+    series = models.ForeignKey(TuningSeries, models.CASCADE, related_name="treatments")
+    place = models.PositiveSmallIntegerField()
+    step_numbers = ArrayField(models.PositiveSmallIntegerField(), default=list, blank=True)
+    system = models.ForeignKey("bench.System", models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["place"]
+        constraints = [
+            models.UniqueConstraint(fields=["series", "place"], name="tuning_treatment_once"),
+            models.UniqueConstraint(fields=["series", "system"], name="tuning_system_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} in {self.series}"

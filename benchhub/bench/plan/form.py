@@ -46,6 +46,7 @@ class PlanRequest:
     name: str = ""
     preset: str = ""
     window: Window | None = None
+    may_trade_durability: bool = False  # of a tuning series, which compares such systems and says so
 
     @property
     def experiment(self) -> Experiment:

@@ -60,7 +60,7 @@ def _hosts(systems: Sequence[System]) -> Iterator[str]:
 def _protocols(plan_request: PlanRequest) -> Iterator[str]:
     first, *others = [protocol_form(plan_request.experiment, system) for system in plan_request.systems]
     fields = sorted({name for other in others for name in differing_fields(first, other)})
-    if fields:
+    if fields and not (plan_request.may_trade_durability and fields == ["durability"]):
         fields_text = ", ".join(labels(fields))
         yield f"The systems differ in their protocol ({fields_text}): they will not share a plot and are not compared."
 

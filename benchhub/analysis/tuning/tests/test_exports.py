@@ -1,0 +1,39 @@
+import pytest
+
+from benchhub.analysis.tuning.exports import alter_system, postgresql_conf, sysctl_conf
+
+SETTINGS = {"shared_buffers": "4GB", "search_path": "it's"}
+
+
+def test_settings_become_lines_of_postgresql_conf():
+    assert postgresql_conf(SETTINGS, "night 3, best") == (
+        "# night 3, best\nshared_buffers = '4GB'\nsearch_path = 'it''s'\n"
+    )
+
+
+def test_settings_become_alter_system_statements():
+    assert alter_system(SETTINGS, "best") == (
+        "-- best\nALTER SYSTEM SET shared_buffers = '4GB';\nALTER SYSTEM SET search_path = 'it''s';\n"
+        "SELECT pg_reload_conf();\n"
+    )
+    assert alter_system({}, "nothing") == "-- nothing\n"
+
+
+def test_what_the_kernel_does_not_know_is_only_a_comment_in_sysctl_d():
+    text = sysctl_conf({"vm.dirty_bytes": "536870912", "transparent_hugepage": "never"}, "best")
+    assert text == "# best\nvm.dirty_bytes = 536870912\n# not set by sysctl: transparent_hugepage = never\n"
+
+
+@pytest.mark.parametrize("write", [postgresql_conf, alter_system])
+@pytest.mark.parametrize(
+    "settings", [{"a; DROP TABLE x": "1"}, {"work_mem": "1\nfsync = off"}, {"work_mem": "a\\'"}, {"Work_mem": "1"}]
+)
+def test_what_would_break_out_of_its_line_is_refused(write, settings):
+    with pytest.raises(ValueError, match=r"no name|line break|backslash"):
+        write(settings, "best")
+
+
+def test_a_title_stays_on_its_line():
+    assert postgresql_conf({}, "a\nfsync = off") == "# a fsync = off\n"
+    with pytest.raises(ValueError, match="line break"):
+        sysctl_conf({"vm.swappiness": "1\nkernel.panic = 1"}, "best")

@@ -1,0 +1,79 @@
+import pytest
+
+from benchhub.analysis.tuning.fractions import FractionError
+from benchhub.analysis.tuning.treatments import (
+    ALONE,
+    CUMULATIVE,
+    FACTORIAL,
+    Step,
+    faults,
+    label,
+    settings_of,
+    treatments,
+)
+
+MEMORY = Step("memory", {"shared_buffers": "4GB", "effective_cache_size": "12GB"})
+WAL = Step("wal", {"max_wal_size": "16GB"})
+SMALLER = Step("smaller", {"shared_buffers": "1GB"})
+BASELINE = {"shared_buffers": "128MB"}
+
+
+def test_each_kind_of_series_begins_with_its_baseline():
+    assert treatments(CUMULATIVE, 3) == [(), (1,), (1, 2), (1, 2, 3)]
+    assert treatments(ALONE, 3) == [(), (1,), (2,), (3,)]
+    assert treatments(FACTORIAL, 2) == [(), (1,), (2,), (1, 2)]
+    assert treatments(FACTORIAL, 4, 8) == [(), (1, 4), (2, 4), (1, 2), (3, 4), (1, 3), (2, 3), (1, 2, 3, 4)]
+
+
+def test_a_factorial_that_there_is_not_is_refused():
+    with pytest.raises(FractionError):
+        treatments(FACTORIAL, 1)
+
+
+def test_a_later_step_overrides_what_an_earlier_one_set():
+    assert settings_of(BASELINE, [MEMORY, WAL, SMALLER], (1, 2, 3)) == {
+        "shared_buffers": "1GB",
+        "effective_cache_size": "12GB",
+        "max_wal_size": "16GB",
+    }
+    assert settings_of(BASELINE, [MEMORY], ()) == BASELINE
+
+
+def test_a_treatment_is_named_by_its_last_step_or_by_all_that_it_combines():
+    steps = [MEMORY, WAL]
+    assert label((), steps, CUMULATIVE) == "baseline"
+    assert label((1, 2), steps, CUMULATIVE) == "2. wal"
+    assert label((1, 2), steps, FACTORIAL) == "memory + wal"
+
+
+def test_a_step_back_to_what_is_measured_already_is_refused():
+    there, back = Step("there", {"work_mem": "1GB"}), Step("back", {"work_mem": "4MB"})
+    baseline = {"work_mem": "4MB"}
+    assert "as in 'baseline'" in faults(CUMULATIVE, baseline, [there, back])[2][0]
+    assert "as in '1. there'" in faults(ALONE, baseline, [there, Step("again", {"work_mem": "1GB"})])[2][0]
+    assert faults(CUMULATIVE, baseline, [there, WAL, back]) == {}
+
+
+def test_steps_that_are_sound_have_no_faults():
+    assert faults(CUMULATIVE, BASELINE, [MEMORY, WAL, SMALLER]) == {}
+    assert faults(FACTORIAL, BASELINE, [MEMORY, WAL]) == {}
+
+
+def test_all_that_is_wrong_with_steps_is_said_at_once():
+    steps = [Step("Memory", {"shared_buffers": "128MB"}), Step("memory", {}), WAL]
+    sentences = faults(CUMULATIVE, BASELINE, steps)
+    assert sentences.keys() == {1, 2}
+    assert "changes nothing" in sentences[1][0]
+    assert "name of a step before it" in sentences[2][0]
+    assert "sets nothing" in sentences[2][1]
+
+
+def test_a_cumulative_step_may_go_back_to_the_baseline_where_a_single_one_would_change_nothing():
+    back = Step("back", {"shared_buffers": "128MB"})
+    assert faults(CUMULATIVE, BASELINE, [MEMORY, back]) == {}
+    assert "changes nothing" in faults(ALONE, BASELINE, [MEMORY, back])[2][0]
+
+
+def test_a_setting_belongs_to_one_step_of_a_factorial():
+    assert "shared_buffers is set by 'memory'" in faults(FACTORIAL, BASELINE, [MEMORY, SMALLER])[2][0]
+    assert faults(ALONE, BASELINE, [MEMORY, SMALLER]) == {}

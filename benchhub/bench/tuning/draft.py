@@ -1,0 +1,222 @@
+"""A tuning series as it is typed: checked at once, with all errors beside their fields, and turned into a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import QueryDict
+
+from benchhub.analysis.tuning import fractions, treatments
+from benchhub.analysis.tuning.fractions import FractionError
+from benchhub.analysis.tuning.treatments import Step, Treatment
+from benchhub.bench.models import Experiment, System
+from benchhub.bench.plan import plan
+from benchhub.bench.plan.clients import chosen_client
+from benchhub.bench.plan.form import Catalogue, PlanRequest, cluster_refusals
+from benchhub.bench.queue import permits
+from benchhub.catalog.instances.clusters import refusals
+from benchhub.catalog.models import Configuration, Instance, PgBuild
+
+from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, treatments_of
+
+PREFIX = "steps"
+ATTEMPTS_IF_LOST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRequest:
+    """A valid series, nothing of it saved: `plan_request` has a system for each treatment, in their order."""
+
+    values: Mapping[str, Any]
+    steps: tuple[Step, ...]
+    treatments: tuple[Treatment, ...]
+    design: fractions.Fraction | None
+    plan_request: PlanRequest
+
+    @property
+    def labels(self) -> list[str]:
+        return [treatments.label(row, self.steps, self.values["kind"]) for row in self.treatments]
+
+
+class SeriesDraft:
+    """The whole form. Valid, it has `request`; else errors beside the fields."""
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        initial: Mapping[str, Any] | None = None,
+        steps: Sequence[Mapping[str, Any]] = ({},) * FIRST_STEPS,
+        needs_name: bool = True,
+        user: Any = None,
+    ) -> None:
+        self.catalogue, self.user, self.needs_name = Catalogue(), user, needs_name
+        self.series = SeriesForm(data, initial=initial, catalogue=self.catalogue)
+        self.series.fields["name"].required = needs_name
+        self.steps = StepFormSet(data, initial=list(steps), prefix=PREFIX)
+        self.request = self._checked() if data is not None else None
+
+    @property
+    def has_clusters(self) -> bool:
+        return any(instance.own_cluster for instance in self.catalogue.instances.values())
+
+    @property
+    def problems(self) -> list[str]:
+        """Return all errors as sentences that name their field."""
+        problems = [*_sentences(self.series), *map(str, self.steps.non_form_errors())]
+        for number, form in enumerate(self.steps, start=1):
+            problems += [f"Step {number}, {sentence}" for sentence in _sentences(form)]
+        return problems
+
+    @property
+    def is_only_unfinished(self) -> bool:
+        """Tell whether empty fields are all that is wrong."""
+        field_errors = [errors for form in (self.series, *self.steps) for errors in form.errors.as_data().values()]
+        return not any(error.code != "required" for errors in field_errors for error in errors)
+
+    def _checked(self) -> SeriesRequest | None:
+        """Return the series, or None with errors beside the fields: all at once, however many there are."""
+        is_readable = self.series.is_valid() & self.steps.is_valid()
+        values = self.series.cleaned_data
+        self._refuse_steps(values)
+        self._refuse_instance(values)
+        if not is_readable or not self._is_valid:
+            return None
+        return self._request(values)
+
+    @property
+    def _is_valid(self) -> bool:
+        return self.series.is_valid() and self.steps.is_valid()
+
+    @cached_property
+    def _step_forms(self) -> list[StepForm]:
+        """Return the forms that hold a step; rows that were left blank are none."""
+        return [form for form in self.steps if form.has_changed()]
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        values = [form.cleaned_data for form in self._step_forms]
+        return tuple(Step(row.get("name", "").strip(), row.get("settings") or {}) for row in values)
+
+    def _refuse_steps(self, values: Mapping[str, Any]) -> None:
+        """Refuse steps that change nothing or contradict each other, and settings that the server would not take."""
+        baseline, kind = values.get("baseline"), values.get("kind")
+        if baseline is None or kind is None:
+            return
+        for number, sentences in treatments.faults(kind, _texts(baseline), self._steps).items():
+            self._add_to_step(number, sentences)
+        try:
+            rows = treatments_of(values, self._steps)
+        except FractionError as error:
+            self.series.add_error("size" if values.get("size") else "kind", str(error))
+            return
+        self._refuse_settings(values["instance"], baseline, rows)
+
+    def _add_to_step(self, number: int, sentences: Sequence[str]) -> None:
+        form = self._step_forms[number - 1]
+        for sentence in sentences:
+            if "settings" not in form.errors or sentence not in form.errors["settings"]:
+                form.add_error("settings", sentence)
+
+    def _refuse_settings(self, instance: Instance, baseline: Configuration, rows: Sequence[Treatment]) -> None:
+        """Refuse what the server would not take, beside the step that asks for it first."""
+        cluster = instance.own_cluster
+        if cluster is None:
+            return
+        reported = set(refusals(cluster, baseline))
+        for sentence in sorted(reported):
+            self.series.add_error("baseline", sentence)
+        alone = [(number,) for number in range(1, len(self._steps) + 1)]
+        for treatment in [*alone, *(row for row in rows if row)]:
+            sentences = refusals(cluster, self._configuration(baseline, treatment))
+            self._add_to_step(treatment[-1], [sentence for sentence in sentences if sentence not in reported])
+            reported |= set(sentences)
+
+    def _refuse_instance(self, values: Mapping[str, Any]) -> None:
+        instance = values.get("instance")
+        if instance is None:
+            return
+        if self.user and (sentence := permits.refusal(self.user, (instance.host_id,))):
+            self.series.add_error("instance", sentence)
+        if instance.host.hardware is None:
+            self.series.add_error("instance", f"The hardware of {instance.host} is not known: choose it on its page.")
+        driven = {"driver": instance.host, "path": System.Path.SOCKET, "configuration": values["baseline"]}
+        refusal = cluster_refusals(instance, driven).get("instance")
+        if refusal and not self.series.errors.get("instance"):
+            self.series.add_error("instance", refusal)
+
+    def _request(self, values: Mapping[str, Any]) -> SeriesRequest | None:
+        rows = tuple(treatments_of(values, self._steps))
+        try:
+            client = chosen_client([values["instance"].host], values["client"])
+        except LookupError as error:
+            self.series.add_error("client", error.args[0])
+            return None
+        experiment = _experiment(values, client)
+        systems = tuple(self._systems(values, rows))
+        labels = tuple(system.label for system in systems)
+        plan_request = PlanRequest(
+            (experiment,), systems, labels, client, name=values["name"], may_trade_durability=True
+        )
+        try:
+            plan.spec_for(experiment, plan.step_at(experiment, systems[0], max(experiment.levels), 1))
+        except ValueError as error:
+            self.series.add_error("workload", str(error))
+            return None
+        return SeriesRequest(values, self._steps, rows, design_of(values, self._steps), plan_request)
+
+    def _systems(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> Iterator[System]:
+        instance = values["instance"]
+        for treatment in rows:
+            configuration = self._configuration(values["baseline"], treatment, values)
+            label = f"{instance.build}, {treatments.label(treatment, self._steps, values['kind'])}"
+            yield plan.asked_system(
+                instance,
+                driver=instance.host,
+                hardware=instance.host.hardware,
+                path=System.Path.SOCKET,
+                label=label[:160],
+                configuration=configuration,
+            )
+
+    def _configuration(
+        self, baseline: Configuration, treatment: Treatment, values: Mapping[str, Any] | None = None
+    ) -> Configuration:
+        """Return the configuration of a treatment, unsaved; of the baseline the row itself."""
+        if not treatment:
+            return baseline
+        kind = values["kind"] if values else treatments.CUMULATIVE
+        short = "+".join(map(str, treatment)) if kind == treatments.FACTORIAL else self._steps[treatment[-1] - 1].name
+        return Configuration(
+            name=f"{values['name'] if values else ''} / {short}",
+            settings=treatments.settings_of(_texts(baseline), self._steps, treatment),
+            os_settings=baseline.os_settings,
+            volatile_storage=baseline.volatile_storage,
+            remark=f"Made by a tuning series, from {baseline}.",
+        )
+
+
+def _texts(configuration: Configuration) -> dict[str, str]:
+    return {name: str(value) for name, value in configuration.settings.items()}
+
+
+def _experiment(values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:
+    names = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint")
+    return Experiment(
+        **{name: values[name] for name in (*names, "thread_rule")},
+        client_levels=values["levels"],
+        order=Experiment.Order.BLOCKED,
+        attempts_if_lost=ATTEMPTS_IF_LOST,
+        client_build=PgBuild(version=client["version"], version_num=client["version_num"]),
+        client_bin_directory=client["bin_directory"],
+    )
+
+
+def _sentences(form: Any) -> list[str]:
+    return [
+        f"{form[name].label if name in form.fields else ''}: {' '.join(map(str, errors))}".removeprefix(": ")
+        for name, errors in form.errors.items()
+    ]

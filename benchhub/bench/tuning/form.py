@@ -1,0 +1,148 @@
+"""The form of a tuning series: a baseline, steps of settings, and how they are combined and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from benchhub.analysis.planning.levels import parse as parse_levels
+from benchhub.analysis.tuning import fractions, treatments
+from benchhub.bench.models import TuningSeries
+from benchhub.bench.models.design import LONGEST_SERIES_NAME
+from benchhub.bench.plan import form_design
+from benchhub.bench.plan.form import DAY_S, Catalogue
+from benchhub.bench.plan.form_design import tried
+from benchhub.catalog.workloads.configuration_form import SettingsField
+
+USUAL_SIZE = ""
+SIZES = (4, 8, 16, 32)
+MOST_LETTERS = 4000
+FIRST_STEPS = 3
+DEFAULTS: Mapping[str, Any] = {
+    "kind": TuningSeries.Kind.CUMULATIVE,
+    "levels": "8",
+    "repeats": 3,
+    "duration_s": 60,
+    "warmup_s": 10,
+    "rest_s": 0,
+    "thread_rule": "clients",
+}
+
+
+def choice(rows: Mapping[str, Any], empty: str, **options: Any) -> forms.TypedChoiceField:
+    """Return a field that chooses among rows by their keys as text; `empty` is what no choice means."""
+    choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
+    words = {"required": "Choose one."}
+    return forms.TypedChoiceField(
+        choices=choices, coerce=rows.__getitem__, empty_value=None, error_messages=words, **options
+    )
+
+
+class StepForm(forms.Form):
+    """A step: its name and what it sets."""
+
+    name = forms.CharField(max_length=treatments.LONGEST_NAME, label="Name")
+    settings = SettingsField(
+        "shared_buffers = 2GB",
+        label="Settings",
+        max_length=MOST_LETTERS,
+        help_text="A line each, name = value, as in postgresql.conf.",
+        json_help="Each name with its value, as in postgresql.conf.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.fields["settings"].widget.attrs["rows"] = 3
+
+
+StepFormSet = forms.formset_factory(
+    StepForm,
+    extra=0,
+    min_num=1,
+    max_num=treatments.MOST_STEPS,
+    absolute_max=treatments.MOST_STEPS + 1,
+    validate_min=True,
+    validate_max=True,
+)
+
+
+class SeriesForm(forms.Form):
+    name = forms.CharField(max_length=LONGEST_SERIES_NAME, help_text="Configurations are called by it: 'name / step'.")
+    remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
+    kind = forms.ChoiceField(choices=TuningSeries.Kind.choices, label="How steps are combined")
+    size = forms.TypedChoiceField(
+        choices=[(USUAL_SIZE, "as few as tell steps from interactions"), *((size, f"{size}") for size in SIZES)],
+        coerce=int,
+        empty_value=None,
+        required=False,
+        label="Combinations of a factorial",
+        help_text="More combinations tell more interactions apart.",
+    )
+    levels = forms.CharField(
+        max_length=400, label="Clients", help_text="Usually one number, near the peak. Several count as their mean."
+    )
+    repeats = forms.IntegerField(
+        min_value=1, max_value=100, help_text="Of each configuration, in turns. Below 3 nothing is tested."
+    )
+    duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
+    warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")
+    rest_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Rest after it, s")
+    thread_rule = forms.CharField(max_length=100, label="Threads", help_text="clients (one for each), clients/2, or 4.")
+    vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
+    checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+
+    def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        clusters = {key: row for key, row in catalogue.instances.items() if row.own_cluster}
+        self.fields["instance"] = choice(
+            clusters,
+            "Choose a cluster of BenchHub's own",
+            help_text="BenchHub applies settings on its own clusters alone, and starts them anew for each run.",
+        )
+        self.fields["baseline"] = choice(
+            catalogue.configurations, "the cluster's own configuration", required=False, label="Baseline"
+        )
+        self.fields["workload"] = choice(catalogue.workloads, "Choose a workload")
+        clients = [("", "the newest pgbench on the host"), *catalogue.clients()]
+        self.fields["client"] = forms.ChoiceField(choices=clients, required=False, label="Client program")
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if TuningSeries.objects.filter(name=name).exists():
+            raise forms.ValidationError(f"There is a series called '{name}' already: choose another name.")
+        return name
+
+    def clean_levels(self) -> list[int]:
+        levels: list[int] = tried(lambda: parse_levels(self.cleaned_data["levels"]))
+        return levels
+
+    def clean_thread_rule(self) -> str:
+        """Return the one rule; a series is one experiment, under one protocol."""
+        rules: list[str] = tried(lambda: form_design.thread_rules(self.cleaned_data["thread_rule"]))
+        if len(rules) > 1:
+            raise forms.ValidationError("A series has one thread rule: write one of them.")
+        return rules[0]
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        instance = values.get("instance")
+        if instance is not None:
+            values["baseline"] = values.get("baseline") or instance.configuration
+        if values.get("kind") != TuningSeries.Kind.FACTORIAL:
+            values["size"] = None
+        return values
+
+
+def treatments_of(values: Mapping[str, Any], steps: Sequence[treatments.Step]) -> list[treatments.Treatment]:
+    """Return the treatments that the form asks for. Raises FractionError for a factorial that there is not."""
+    return treatments.treatments(values["kind"], len(steps), values["size"])
+
+
+def design_of(values: Mapping[str, Any], steps: Sequence[treatments.Step]) -> fractions.Fraction | None:
+    """Return the factorial design that the form asks for; None for steps in order or alone."""
+    is_factorial = values["kind"] == TuningSeries.Kind.FACTORIAL
+    return fractions.fraction(len(steps), values["size"]) if is_factorial else None

@@ -1,0 +1,149 @@
+import pytest
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run, TuningSeries
+from benchhub.bench.tuning.testing import NEW, PLAN, form_of
+from benchhub.catalog.models import Configuration
+
+pytestmark = pytest.mark.django_db
+MEMORY, WAL, SYNC = (
+    ("memory", "shared_buffers = 2GB"),
+    ("wal", "max_wal_size = 16GB\ncheckpoint_timeout = 30min"),
+    ("sync", "synchronous_commit = off"),
+)
+
+
+def queued(runner, form):
+    response = runner.post(NEW, {**form, "queue": "1"})
+    series = TuningSeries.objects.get()
+    assertRedirects(response, f"/tuning/{series.pk}/")
+    return series
+
+
+def test_cumulative_steps_become_one_experiment_on_one_cluster_in_turns(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
+    treatments = list(series.treatments.select_related("system__configuration", "system__instance"))
+    assert [row.step_numbers for row in treatments] == [[], [1], [1, 2]]
+    assert {row.system.instance for row in treatments} == {cluster}
+    assert treatments[0].system.configuration == cluster.configuration == series.baseline
+    assert treatments[2].system.configuration.settings == {
+        "fsync": "on",
+        "shared_buffers": "2GB",
+        "max_wal_size": "16GB",
+        "checkpoint_timeout": "30min",
+    }
+    assert treatments[2].system.configuration.name == "Night / wal"
+    places = {row.system_id: row.place for row in treatments}
+    runs = series.experiment.runs.filter(kind=Run.Kind.MEASURE).order_by("position")
+    assert [places[run.system_id] for run in runs] == [0, 1, 2, 2, 1, 0, 0, 1, 2]
+    assert {run.clients for run in runs} == {8}
+
+
+def test_a_data_set_that_all_steps_share_is_loaded_once(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
+    assert series.experiment.runs.filter(kind=Run.Kind.LOAD).count() == 1
+
+
+def test_a_factorial_measures_combinations_in_the_design_that_was_shown(runner, cluster, workload):
+    steps = [MEMORY, WAL, SYNC, ("work", "work_mem = 64MB")]
+    series = queued(runner, form_of(cluster, workload, *steps, kind="factorial"))
+    assert [row.step_numbers for row in series.treatments.all()] == [
+        [], [1, 4], [2, 4], [1, 2], [3, 4], [1, 3], [2, 3], [1, 2, 3, 4],
+    ]  # fmt: skip
+    assert Configuration.objects.filter(name="Night / 1+2+3+4").exists()
+
+
+def test_the_plan_says_runs_time_and_what_is_not_told_apart_before_anything_is_saved(runner, cluster, workload):
+    steps = [MEMORY, WAL, SYNC, ("work", "work_mem = 64MB")]
+    testing.make_worker()
+    before = Configuration.objects.count()
+    response = runner.post(PLAN, form_of(cluster, workload, *steps, kind="factorial"))
+    assertContains(response, "<dd>24</dd>", html=True)
+    assertContains(response, "2^(4-1), resolution IV")
+    assertContains(response, "These interactions are not told apart: memory with wal; sync with work.")
+    assertContains(response, "Not as durable as the baseline, and so no candidate for the best: sync + work")
+    assertNotContains(response, "not compared")
+    assert (Experiment.objects.count(), TuningSeries.objects.count(), Configuration.objects.count()) == (0, 0, before)
+
+
+def test_a_smaller_fraction_says_which_step_is_mixed_with_which_interaction(runner, cluster, workload):
+    form = form_of(cluster, workload, MEMORY, WAL, SYNC, kind="factorial", size="4")
+    response = runner.post(PLAN, form)
+    assertContains(response, "The effect of memory is not told from the interaction of wal with sync.")
+
+
+def test_all_that_is_wrong_is_said_at_once_beside_its_step(runner, cluster, workload):
+    steps = [("memory", "shared_bufers = 2GB"), ("memory", "max_wal_size = 1"), ("idle", "fsync = on"), ("", "x")]
+    response = runner.post(NEW, {**form_of(cluster, workload, *steps, repeats="0"), "queue": "1"})
+    assertContains(response, "shared_bufers is no setting of PostgreSQL 18. Is shared_buffers meant?")
+    assertContains(response, "is the name of a step before it")
+    assertContains(response, "max_wal_size is from 2 to 2147483647 MB, not 1.")
+    assertContains(response, "It changes nothing")
+    assertContains(response, "Line 1: write name = value, not &#x27;x&#x27;.")
+    assertContains(response, "Ensure this value is greater than or equal to 1.")
+    assert TuningSeries.objects.count() == Experiment.objects.count() == 0
+
+
+def test_rows_that_are_left_blank_are_no_steps(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, ("", ""), WAL))
+    assert [step.name for step in series.steps.all()] == ["memory", "wal"]
+
+
+def test_a_series_without_a_step_is_refused(runner, cluster, workload):
+    response = runner.post(NEW, {**form_of(cluster, workload, ("", "")), "queue": "1"})
+    assert response.status_code == 200
+    assert not TuningSeries.objects.exists()
+
+
+def test_a_factorial_of_one_step_is_refused_in_words(runner, cluster, workload):
+    response = runner.post(PLAN, form_of(cluster, workload, MEMORY, kind="factorial"))
+    assertContains(response, "A factorial design has 2 to 12 steps, and these are 1.")
+
+
+def test_a_server_that_somebody_else_runs_is_not_offered(runner, host, workload):
+    other = testing.make_instance(host, "16", name="theirs")
+    response = runner.get(NEW)
+    assertNotContains(response, "theirs")
+    assertContains(response, "let it make one")
+    refused = runner.post(PLAN, form_of(other, workload, MEMORY))
+    assertContains(refused, "Select a valid choice")
+
+
+def test_a_cluster_that_is_not_made_yet_is_refused(runner, cluster, workload):
+    cluster.cluster.made_at = None
+    cluster.cluster.save()
+    assertContains(runner.post(PLAN, form_of(cluster, workload, MEMORY)), "BenchHub has not made this cluster yet")
+
+
+def test_a_name_is_given_once(runner, cluster, workload):
+    queued(runner, form_of(cluster, workload, MEMORY))
+    response = runner.post(NEW, {**form_of(cluster, workload, WAL), "queue": "1"})
+    assertContains(response, "There is a series called &#x27;Night&#x27; already")
+
+
+def test_what_was_typed_stays_when_a_step_is_added_or_removed(runner, cluster, workload):
+    form = form_of(cluster, workload, MEMORY, WAL)
+    added = runner.post(NEW, {**form, "add": "1"})
+    assertContains(added, 'name="steps-2-name"')
+    assertContains(added, "shared_buffers = 2GB")
+    removed = runner.post(NEW, {**form, "remove": "0"})
+    assertNotContains(removed, "shared_buffers = 2GB</textarea>")
+    assertContains(removed, "max_wal_size = 16GB")
+
+
+def test_a_series_is_planned_again_with_a_configuration_of_it_as_the_baseline(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
+    best = series.treatments.get(place=1).system.configuration
+    again = runner.get(f"{NEW}?like={series.pk}&baseline=1")
+    assertContains(again, f'<option value="{best.pk}" selected>Night / memory</option>', html=True)
+    assertNotContains(again, "max_wal_size = 16GB")
+    similar = runner.get(f"{NEW}?like={series.pk}")
+    assertContains(similar, "max_wal_size = 16GB")
+
+
+def test_a_viewer_plans_no_series(client, django_user_model, cluster, workload):
+    client.force_login(django_user_model.objects.create_user("eve"))
+    assert client.get(NEW).status_code == 403
+    assert client.post(NEW, {**form_of(cluster, workload, MEMORY), "queue": "1"}).status_code == 403
+    assert not TuningSeries.objects.exists()

@@ -1,0 +1,137 @@
+"""The pictures of a tuning series: a waterfall of cumulative steps, or the effects of single and combined ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from benchhub.analysis.curves.ratio import Ratio
+from benchhub.analysis.tuning import treatments
+from benchhub.reports.curves.figures import Figure
+
+from .series import Series, Step
+
+# Colour, pattern and marker say the same, so that nothing hangs on colour; what is not shown is never coloured a gain.
+WIDEST_NAME = 22  # letters in a line
+GAIN, LOSS, OPEN = "gain", "loss", "no effect shown, or not tested"
+LOOKS = {GAIN: (2, "", "circle"), LOSS: (1, "x", "square"), OPEN: (5, "/", "circle-open")}
+
+
+def figure(series: Series) -> Figure:
+    """Return the picture of the effects that are measured; its data is empty while there are none."""
+    return _waterfall(series) if series.kind == treatments.CUMULATIVE else _effects(series)
+
+
+def outcome(ratio: Ratio) -> str:
+    if not ratio.is_distinguishable:
+        return OPEN
+    return GAIN if ratio.value > 1 else LOSS
+
+
+def _waterfall(series: Series) -> Figure:
+    """Draw each step as a bar from what the steps before it make to what it makes, in per cent of the baseline."""
+    steps = [step for step in series.steps if step.effect.ratio and step.running]
+    names = ["baseline", *(_name(step) for step in steps)]
+    total = series.effects.total
+    ends = [names[0], *(["together"] if total else [])]
+    traces = [_bars("baseline and together", ends, [0.0] * len(ends), [100.0, *_percents(total)], 6, "")]
+    return {
+        "data": [*traces, *_moves(steps)] if steps else [],
+        "layout": {
+            "xaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
+            "yaxis": _names([*names, *ends[1:]]),
+            "barmode": "overlay",
+            "meta": {"bars": len(names) + len(ends) - 1},
+        },
+    }
+
+
+def _names(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis of names from top to bottom."""
+    return {"type": "category", "categoryorder": "array", "categoryarray": list(reversed(names)), "title": {"text": ""}}
+
+
+def _percents(ratio: Ratio | None) -> list[float]:
+    return [100 * ratio.value] if ratio else []
+
+
+def _moves(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    traces = []
+    for title, (number, shape, _) in LOOKS.items():
+        rows = [(step, step.effect.ratio, step.running) for step in steps]
+        bars = [
+            (_name(step), 100 * running.value / ratio.value, ratio)
+            for step, ratio, running in rows
+            if ratio and running and outcome(ratio) == title
+        ]
+        if bars:
+            y, base = [name for name, _, _ in bars], [start for _, start, _ in bars]
+            lengths = [start * (ratio.value - 1) for _, start, ratio in bars]
+            spread = _spread([(start, ratio) for _, start, ratio in bars])
+            traces.append({**_bars(title, y, base, lengths, number, shape), "error_x": spread})
+    return traces
+
+
+def _spread(rows: Sequence[tuple[float, Ratio]]) -> dict[str, Any]:
+    """Return how far the intervals reach above and below their effects, scaled; 0 where there is none."""
+    ends = [(scale, ratio.value, ratio.bounds or (ratio.value, ratio.value)) for scale, ratio in rows]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [scale * (high - value) for scale, value, (_, high) in ends],
+        "arrayminus": [scale * (value - low) for scale, value, (low, _) in ends],
+    }
+
+
+def _bars(
+    name: str, y: Sequence[str], base: Sequence[float], lengths: Sequence[float], number: int, shape: str
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "y": list(y),
+        "base": list(base),
+        "x": list(lengths),
+        "marker": {"pattern": {"shape": shape}},
+        "hovertemplate": "%{y}: %{x:+,.3~r}% of the baseline<extra>%{fullData.name}</extra>",
+        "meta": {"series": number},
+    }
+
+
+def _effects(series: Series) -> Figure:
+    """Draw each effect as a point with its interval, in per cent; interactions below the steps."""
+    rows = [(_name(step), step.effect.ratio) for step in series.steps]
+    rows += [(" with ".join(map(str, row.effect.steps)), row.effect.ratio) for row in series.interactions]
+    measured = [(name, ratio) for name, ratio in rows if ratio]
+    return {
+        "data": [trace for title in LOOKS if (trace := _points(title, measured))],
+        "layout": {
+            "xaxis": {"title": {"text": "change of throughput (%)"}, "ticksuffix": "%", "zeroline": True},
+            "yaxis": _names([name for name, _ in measured]),
+            "meta": {"bars": len(measured)},
+        },
+    }
+
+
+def _points(title: str, rows: Sequence[tuple[str, Ratio]]) -> dict[str, Any] | None:
+    number, _, symbol = LOOKS[title]
+    points = [(name, ratio) for name, ratio in rows if outcome(ratio) == title]
+    if not points:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": title,
+        "x": [100 * (ratio.value - 1) for _, ratio in points],
+        "y": [name for name, _ in points],
+        "error_x": _spread([(100.0, ratio) for _, ratio in points]),
+        "marker": {"symbol": symbol, "size": 11},
+        "hovertemplate": "%{y}: %{x:+,.3~r}%<extra>%{fullData.name}</extra>",
+        "meta": {"series": number},
+    }
+
+
+def _name(step: Step) -> str:
+    return "<br>".join(wrap(f"{step.number}. {step.name}", WIDEST_NAME))
