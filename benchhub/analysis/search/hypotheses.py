@@ -17,7 +17,8 @@ Singles = NDArray[np.float32]
 
 class Difference(NamedTuple):
     """A way for a curve to differ from its shape: its correlation, its size (standard deviation of the logarithm), its
-    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand.
+    length (in the logarithm of clients, or as a share of the most clients), and the belief in it beforehand,
+    relative to the others.
     """
 
     form: Literal["bent", "round", "rough", "ragged"]
@@ -28,7 +29,7 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES = (
-    Difference("bent", 0.004, 0.5, 0.17),
+    Difference("bent", 0.004, 0.5, 0.16),
     Difference("bent", 0.015, 0.3, 0.08),
     Difference("bent", 0.015, 1.0, 0.08),
     Difference("bent", 0.05, 0.3, 0.066),
@@ -39,10 +40,10 @@ DIFFERENCES = (
     Difference("round", 0.3, 0.8, 0.047),
     Difference("rough", 0.03, 1.0, 0.061),
     Difference("rough", 0.12, 2.0, 0.047),
-    # More belief in the shortest of these takes noise of 15% for waves.
-    Difference("round", 0.3, 0.08, 0.019, axis="clients"),
-    Difference("round", 0.3, 0.14, 0.038, axis="clients"),
-    Difference("round", 0.3, 0.25, 0.038, axis="clients"),
+    # More belief in these takes noise of 15% for waves.
+    Difference("round", 0.3, 0.08, 0.03, axis="clients"),
+    Difference("round", 0.3, 0.14, 0.03, axis="clients"),
+    Difference("round", 0.3, 0.25, 0.03, axis="clients"),
     # What no shape explains: levels that say nothing of each other, or little.
     Difference("rough", 0.12, 0.06, 0.019, axis="clients"),
     Difference("ragged", 0.02, 1.0, 0.019),

@@ -23,13 +23,13 @@ RESEMBLES = (
     "that takes them for independent is too narrow"
 )
 MISSING = "rare runs like it may be missing where none was seen"
-# Standard deviations above what chance gives: 4% of curves of independent runs exceed it, of whatever design
+# Standard deviations above what chance gives: 3% of curves of independent runs exceed it, of whatever design
 # (`benchmarks/coverage.py`).
-CHANCE_QUANTILE = 1.8
+CHANCE_QUANTILE = 1.9
 FEWEST_RUNS = 12
 # Of curves with at least so many runs, at most this share does not show that each run keeps 0.9 from the one before;
 # and the share of intervals that hold the truth in those that do not (`benchmarks/coverage.py` measures both).
-UNSEEN_SHARES = ((40, 0.1), (24, 0.35), (FEWEST_RUNS, 0.7), (0, 1.0))
+UNSEEN_SHARES = ((40, 0.1), (24, 0.45), (FEWEST_RUNS, 0.75), (0, 1.0))
 UNSEEN_HELD = 0.65
 LEAST_SCATTER = 1e-9
 STALL_SHARE = 0.2
@@ -84,7 +84,7 @@ def _has_order(ordered: Sequence[Start]) -> bool:
 
 
 def resembles(starts: Sequence[Start]) -> bool:
-    """Tell whether the runs of a curve resemble the one before them more than those of 24 in 25 quiet curves do."""
+    """Tell whether the runs of a curve resemble the one before them more than those of 29 in 30 quiet curves do."""
     measured = autocorrelation(starts)
     return measured is not None and measured.is_clear
 

@@ -30,9 +30,9 @@ def humps_over_clients(clients):
 def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_grid(curve):
     """Twelve of 80 levels cannot always show a narrow hump; where one was missed, nothing is called known."""
     best = max(map(curve, LEVELS))
-    searches = [follow(curve, noise=0.005, seed=seed) for seed in range(1, 5)]
+    searches = [follow(curve, noise=0.005, seed=seed) for seed in range(1, 7)]
     good = [(advice, trials) for advice, trials in searches if curve(advice.best) >= 0.99 * best]
-    assert len(good) >= 3
+    assert len(good) >= 4
     for advice, trials in good:
         assert len(trials) <= 0.15 * len(LEVELS)
         assert advice.low <= 1.02 * curve(advice.best) and advice.high >= 0.98 * curve(advice.best)

@@ -29,7 +29,7 @@ def test_values_that_jump_threefold_are_noise_and_nothing_is_known():
 def test_noise_is_estimated_beyond_a_tenth(noise):
     for seed in (1, 2):
         advice, trials = follow(scalability, noise=noise, seed=seed)
-        assert 0.4 * noise <= advice.noise <= 2 * noise
+        assert noise / 2.5 <= advice.noise <= 2 * noise
         assert (advice.stopped, len(trials)) == ("spent", 24)
 
 
@@ -83,7 +83,7 @@ def test_a_run_at_a_third_of_its_repeats_stalled_and_is_left_out_of_the_belief()
 
 
 def test_sentences_say_what_is_amiss_and_what_no_run_can_show_where_all_is_well():
-    certain, _ = follow(scalability, noise=0.003, seed=2)
+    certain = advise(LEVELS, [Trial(n, scalability(n)) for n in (104, 28, 8, 42, 16, 80, 36, 38, 44, 38, 42)], GOAL)
     assert (certain.stopped, reasons(certain)) == ("known", [ISOLATED])
     noisy = advise(range(1, 17), [Trial(*row) for row in JUMPING], Goal(runs=11, noisy_runs=11))
     assert any(f"Noise of about {100 * noisy.noise:.1f}%" in sentence for sentence in reasons(noisy))

@@ -128,7 +128,7 @@ def test_what_intervals_assume_is_said_with_the_stalls_that_so_many_runs_would_n
 
 
 @pytest.mark.parametrize(
-    ("runs", "often"), [(11, "always"), (12, "in up to 70% of curves"), (24, "in up to 35%"), (40, "in up to 10%")]
+    ("runs", "often"), [(11, "always"), (12, "in up to 75% of curves"), (24, "in up to 45%"), (40, "in up to 10%")]
 )
 def test_how_often_resemblance_passes_unseen_is_said_by_the_number_of_runs(runs, often):
     text = resemblance.assumption_text(runs)
