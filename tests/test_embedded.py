@@ -21,7 +21,7 @@ from benchhub.embedded import account as accounts
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
-from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, stop_leftovers
+from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, last_words, stop_leftovers
 from tests import places
 
 pytestmark = pytest.mark.target
@@ -277,6 +277,15 @@ def test_a_broker_that_cannot_be_used_is_told_in_a_sentence_without_its_password
     with pytest.raises(EmbeddedError, match=sentence) as error:
         broker.require(url(broker_url))
     assert ":wrong" not in str(error.value) and ":x@" not in str(error.value)
+    assert ".." not in str(error.value)
+
+
+def test_the_last_words_of_a_process_are_a_sentence_and_no_class_of_python(tmp_path: Path) -> None:
+    log = tmp_path / "migrate.log"
+    log.write_text("Traceback (most recent call last):\ndjango.db.utils.OperationalError: connection failed: refused\n")
+    assert last_words(log) == f"connection failed: refused (see {log})"
+    log.write_text("CommandError: It cannot be used.\n")
+    assert last_words(log) == f"It cannot be used. (see {log})"
 
 
 def test_the_broker_is_found_by_its_mark_alone(own_processes: Processes, server_folder: Path, account: Account) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchhub.clone import ENVIRONMENT_FILE
+from benchhub.database_url import database_settings
 from benchhub.demo import page, state
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
@@ -53,6 +54,10 @@ def check() -> int:
     """Say what would stop a start on this machine, before anything is installed; it needs no package."""
     account.check(CLONE)
     state.check_space_before_install(CLONE, account.home_folder(CLONE))
+    try:
+        database_settings(os.environ.get("DATABASE_URL") or "postgresql:///own")
+    except ValueError as error:
+        raise EmbeddedError(f"{error}.") from error
     return 0
 
 

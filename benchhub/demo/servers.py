@@ -92,7 +92,7 @@ class Demo:
 
     @property
     def own_environment(self) -> dict[str, str]:
-        """Return what the Django processes are told beyond the shell's environment."""
+        """Return what the Django processes are told, whatever other sites the shell's environment is meant for."""
         return {
             "DATABASE_URL": os.environ.get("DATABASE_URL") or self.warehouse.url,
             "BROKER_URL": os.environ.get("BROKER_URL") or self.broker.url,
@@ -102,6 +102,8 @@ class Demo:
             "PUBLIC_URL": os.environ.get("PUBLIC_URL") or self.url,
             "STATIC_ROOT": str(self.var / "static"),
             "DEBUG": "0",
+            "HTTPS": "0",
+            "DJANGO_SETTINGS_MODULE": "benchhub.settings",
             "DEMO_PASSWORD": self.secrets.demo_password,
             "PYTHONUNBUFFERED": "1",
         }

@@ -219,6 +219,10 @@ def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
     return stopped + sum(proc.kill_marked(MARKER, marker, logs) for marker in markers)
 
 
+# What a traceback begins its last line with; people read the rest.
+EXCEPTION = r"^[\w.]*(Error|Exception): "
+
+
 def last_words(log: Path) -> str:
     """Return the last line of a log that tells of an error, or the last of all, and where the rest is."""
     lines = last_lines(log, 12)
@@ -226,7 +230,7 @@ def last_words(log: Path) -> str:
         return f"the disk is full (see {log})."
     telling = [line for line in lines if re.search(r"error|fatal|panic|could not", line, re.IGNORECASE)]
     words = (telling or lines or ["it said nothing"])[-1]
-    return f"{words.removeprefix('CommandError: ')} (see {log})"
+    return f"{re.sub(EXCEPTION, '', words)} (see {log})"
 
 
 def last_lines(log: Path, count: int) -> list[str]:
