@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchhub.catalog.models import Hardware, Host, Instance
+from benchhub.catalog.models import Host, Instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class FirstStep:
 
 
 def first_steps() -> list[FirstStep]:
+    # BenchHub brings hardware of published reports: what counts is that of a host.
+    has_hardware = Host.objects.filter(hardware__isnull=False).exists()
     is_probed = Host.objects.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()
     return [
         FirstStep(
@@ -37,9 +39,9 @@ def first_steps() -> list[FirstStep]:
         ),
         FirstStep(
             "Say what is measured",
-            "The hardware as it was bought, with what it cost, and the PostgreSQL instance that the probe found.",
+            "The host's hardware as bought, with what it cost, and the PostgreSQL instance that the probe found.",
             (
-                Part("Hardware", "hardware-list", Hardware.objects.current().exists()),
+                Part("Hardware", "hardware-list", has_hardware),
                 Part("Instances", "instances", Instance.objects.current().exists()),
             ),
         ),

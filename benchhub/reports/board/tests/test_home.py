@@ -37,7 +37,9 @@ def test_an_empty_warehouse_shows_three_steps_and_what_is_done(reader):
     assertContains(response, reverse("experiment-new"))
     assertNotContains(response, "Running now")
     assertNotContains(response, "done</span>")
-    Hardware.objects.create(name="Box", sockets=1, cores_per_socket=1)
+    box = Hardware.objects.create(name="Box of a published report", sockets=1, cores_per_socket=1)
+    assertNotContains(reader.get("/"), "done</span>")
+    Host.objects.create(name="first", address="192.0.2.1", username="bench", hardware=box)
     assertContains(reader.get("/"), "done</span>", count=1)
     assertNotContains(reader.get("/"), "(done)")
 
