@@ -113,6 +113,8 @@ def _make_venv() -> None:
             "(Debian and Ubuntu: apt-get install python3-venv) and start again."
         )
     print(f"Making {NAME} with Python {sys.version.split()[0]} ...", flush=True)
+    for stamp in VENV.glob("*.installed"):  # first: what is left of an interrupted removal is not complete
+        stamp.unlink()
     try:
         venv.create(VENV, clear=True, with_pip=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon

@@ -27,7 +27,7 @@ from conftest import CLONE, new_cluster, new_key_pair
 
 FILE = CLONE / "docker-compose.yml"
 OURS = {"prepare", "web", "worker", "ticker"}
-PATIENCE_S = 60
+PATIENCE_S = 240  # a machine that others use as well
 REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<name>\w+)(?::(?P<kind>[-?])(?P<rest>[^}]*))?\})")
 
 

@@ -69,6 +69,16 @@ def test_a_database_url_that_cannot_be_read_is_refused_in_one_sentence(clone: Pa
     assert done.stdout.count("\n") == 1
 
 
+@pytest.mark.parametrize("url", ["mysql://127.0.0.1/x", "postgresql://127.0.0.1:99999/x", "postgresql://127.0.0.1"])
+def test_a_database_url_that_cannot_be_read_is_refused_in_one_sentence(clone: Path, url: str) -> None:
+    environment = {**plain_environment(), "DATABASE_URL": url}
+    words = command(clone, "check")
+    done = subprocess.run(words, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("DATABASE_URL must read postgresql://user:password@host:port/name")
+    assert done.stdout.count("\n") == 1
+
+
 def plain_environment() -> dict[str, str]:
     """Without what would point the demonstration at the servers of the tests."""
     leave_out = ("DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "FIELD_KEYS")

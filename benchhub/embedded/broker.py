@@ -63,10 +63,14 @@ def require(url: str) -> None:
         with closing(redis.Redis.from_url(url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)) as client:
             client.ping()
     except ValueError as error:
-        raise EmbeddedError(f"BROKER_URL must read redis://:password@host:port/0: {error}.") from error
+        raise EmbeddedError(f"BROKER_URL must read redis://:password@host:port/0: {_text(error)}.") from error
     except redis.AuthenticationError as error:
-        raise EmbeddedError(f"The broker of BROKER_URL ({place}) refuses the log-in: {error}.") from error
+        raise EmbeddedError(f"The broker of BROKER_URL ({place}) refuses the log-in: {_text(error)}.") from error
     except redis.RedisError as error:
         raise EmbeddedError(
-            f"The broker of BROKER_URL ({place}) does not answer: {error}. Start it, or unset it."
+            f"The broker of BROKER_URL ({place}) does not answer: {_text(error)}. Start it, or unset it."
         ) from error
+
+
+def _text(error: Exception) -> str:
+    return str(error).rstrip(".")

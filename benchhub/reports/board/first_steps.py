@@ -41,7 +41,7 @@ def first_steps() -> list[FirstStep]:
         ),
         FirstStep(
             "Say what is measured",
-            "The hardware as it was bought, with what it cost, and the PostgreSQL instance that the probe found.",
+            "The host's hardware as bought, with what it cost, and the PostgreSQL instance that the probe found.",
             (
                 Part("Hardware", "hardware-list", Host.objects.filter(hardware__isnull=False).exists()),
                 Part("Instances", "instances", Instance.objects.current().exists()),
