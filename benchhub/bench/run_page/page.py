@@ -9,8 +9,21 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from benchhub.analysis.doubts.pins import Grid, Pin, pins
 from benchhub.analysis.doubts.verdict import RunFacts, Verdict
-from benchhub.bench.models import Attempt, Event, Evidence, Found, LatencyHistogram, Result, Run, Series, System, Watch
+from benchhub.bench.models import (
+    Attempt,
+    Event,
+    Evidence,
+    Found,
+    LatencyHistogram,
+    Result,
+    Run,
+    RunTelemetry,
+    Series,
+    System,
+    Watch,
+)
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates
 from benchhub.bench.results import live_log
@@ -28,6 +41,7 @@ from .series import SeriesGroup, is_zero, metric_words, series_groups
 from .settings import Setting, requested_settings, setting_rows, unmet_settings
 from .spec import spec_facts
 from .timeline import figure, panels
+from .timeline.ghosts import ghosts_of
 from .types import Type, logged_share
 
 
@@ -188,14 +202,32 @@ class RunPage:
         return figures.FEWEST_DRAWN
 
     @cached_property
+    def _telemetry(self) -> list[RunTelemetry]:
+        return list(self.run.telemetry.all())
+
+    @cached_property
     def timeline(self) -> panels.Timeline | None:
-        return panels.timeline_of(self._series, list(self.run.telemetry.all()))
+        ghosts = ghosts_of(self.run) if self._telemetry and self._series else ()
+        return panels.timeline_of(self._series, self._telemetry, ghosts)
+
+    @cached_property
+    def pins(self) -> list[Pin]:
+        """Return the doubts with their places in time."""
+        if self.verdict is None or self._run_facts is None:
+            return []
+        series = {row.metric: Grid(row.values, row.step_s) for row in self._series}
+        return pins(self.verdict.doubts, self._run_facts.steadiness, series | panels.grids(self._telemetry))
+
+    @property
+    def pinned(self) -> list[Pin]:
+        """Return the doubts that have a place on the axis of time."""
+        return [pin for pin in self.pins if pin.spans_s]
 
     @cached_property
     def timeline_first(self) -> figure.View | None:
         if self.timeline is None:
             return None
-        return figure.view("timeline-first", self.timeline, self.timeline.first, has_reading=True)
+        return figure.view("timeline-first", self.timeline, self.timeline.first, self.pins, has_reading=True)
 
     @cached_property
     def timeline_further(self) -> figure.View | None:

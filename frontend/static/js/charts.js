@@ -26,7 +26,7 @@
   }
 
   function coloured(trace, colour) {
-    const own = colour("series-" + (trace.meta.series % SERIES_COLOURS));
+    const own = trace.meta.is_ghost ? withAlpha(colour("muted"), 0.6) : colour("series-" + (trace.meta.series % SERIES_COLOURS));
     return {
       ...trace,
       line: { ...trace.line, color: own },
@@ -59,7 +59,16 @@
 
   // Panels above each other have an axis and a legend each; what is shaded lies behind them.
   function panels(given, colour, width) {
-    const parts = { shapes: (given.shapes || []).map((shape) => ({ ...shape, fillcolor: colour("doubt-soft") })) };
+    const marks = { checkpoint: { fill: "soft", ink: "muted" }, doubt: { fill: "doubt-soft", ink: "doubt" } };
+    const parts = {
+      shapes: (given.shapes || []).map((shape) => ({
+        ...shape, fillcolor: colour(marks[shape.meta].fill), line: { ...shape.line, color: colour(marks[shape.meta].ink) },
+      })),
+      annotations: (given.annotations || []).map((note) => marks[note.name] ? {
+        ...note, font: { ...note.font, color: colour(marks[note.name].ink) },
+        ...(note.name === "doubt" && { bgcolor: colour("doubt-soft"), bordercolor: colour("doubt"), borderpad: 2 }),
+      } : note),
+    };
     for (const name of Object.keys(given)) {
       if (/^yaxis\d+$/.test(name)) parts[name] = axis(given[name], colour);
       if (/^legend\d*$/.test(name)) parts[name] = { ...given[name], traceorder: "normal", font: { size: 11 } };
