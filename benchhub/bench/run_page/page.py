@@ -121,6 +121,11 @@ class RunPage:
         newest = self.attempts[-1:]
         return [live_log.part(log, 0) for attempt in newest for log in attempt.live_logs.order_by("stream")]
 
+    @cached_property
+    def live_ghosts(self) -> list[list[float | None]]:
+        """Return the throughputs of earlier repeats, second by second, to stand behind the line of a run under way."""
+        return [list(source.values) for source in ghosts_of(self.run) if source.panel == panels.THROUGHPUT]
+
     # --- what was measured --------------------------------------------------------------------------------------
 
     @cached_property

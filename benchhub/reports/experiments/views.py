@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib.auth.decorators import permission_required
 from django.db.models import F, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.bench.models import Experiment
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
+from benchhub.ui.feeds import answer, refreshed
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import page, queries
+from . import live, page, queries
 from .tags import TagsForm, replace
 
 EXPERIMENT_COLUMNS = (
@@ -56,7 +59,22 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
+    if not row.has_runs_left and not row.grows:  # type: ignore[attr-defined]  # queries.experiment annotates it
+        return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
+
+    def rendered(version: str) -> HttpResponse:
+        newest = get_object_or_404(queries.experiment(pk))  # read after its version: no change in between is missed
+        context = {"page": page.ExperimentPage(newest, request.GET), "version": version}
+        return render(request, "reports/experiment.html", context)
+
+    return refreshed(request, ("experiment page", pk), partial(live.version, pk), rendered)
+
+
+def experiment_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer with the runs under way as points that grow, made once a second for all who look on."""
+    if not Experiment.objects.filter(pk=pk).exists():
+        raise Http404
+    return answer(request, ("experiment", pk), partial(live.feed, pk))
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:

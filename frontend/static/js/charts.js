@@ -11,6 +11,7 @@
   const drawn = new Map();
   const asked = new URLSearchParams(location.search);
   const chosen = {};
+  let growing = [];
 
   function switches() {
     return document.querySelectorAll("button[data-switch]");
@@ -154,6 +155,7 @@
   async function draw(chart, text) {
     const figure = JSON.parse(text);
     drawn.set(chart, text);
+    figure.data.push(...growingOn(chart));
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
     chart.style.height = heightOf(figure, chart.clientWidth);
@@ -169,6 +171,18 @@
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
     chart.dataset.clickable = "yes";
+  }
+
+  // Runs under way as points of their level, larger than those that count; of latencies nothing is known yet.
+  function growingOn(chart) {
+    if (chosen.show === "latency" && chart.dataset.latency) return [];
+    return growing.filter((point) => "chart-" + point.figure === chart.id).map((point) => ({
+      type: "scatter", mode: "markers", x: [point.clients], y: [point.value], name: "under way", showlegend: false,
+      customdata: [point.run], marker: { symbol: "circle-open-dot", size: 15, line: { width: 2.5 } },
+      hovertemplate: `run ${point.run} under way, ${point.clients} clients: %{y:,.4~r} ${point.unit}, the mean of ` +
+        `${point.seconds} s so far<extra></extra>`,
+      meta: { series: point.series },
+    }));
   }
 
   function textOf(chart) {
@@ -216,6 +230,11 @@
     chosen[button.dataset.switch] = button.value;
     keepInAddress();
     press();
+    drawAll(true);
+  });
+  document.addEventListener("benchhub:points", (event) => {
+    if (JSON.stringify(event.detail) === JSON.stringify(growing)) return;
+    growing = event.detail;
     drawAll(true);
   });
   document.addEventListener("htmx:afterSwap", () => {
