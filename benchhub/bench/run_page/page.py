@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from benchhub.analysis.doubts.pins import Grid, Pin, pins
 from benchhub.analysis.doubts.verdict import RunFacts, Verdict
+from benchhub.analysis.protocol.differences import Difference
 from benchhub.bench.models import (
     Attempt,
     Event,
@@ -34,6 +35,7 @@ from runners.tools import Tool
 from runners.tools.kinds import Script
 
 from . import figures
+from .beside import environment_differences, runs_beside, sources
 from .evidence import command_line, command_text
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
@@ -58,6 +60,7 @@ class RunPage:
     """The page of a run. The run comes out of `runs()`; lists are read when they are first needed."""
 
     run: Run
+    numbers_beside: tuple[int, ...] = ()
 
     # --- its rows -----------------------------------------------------------------------------------------------
 
@@ -212,8 +215,23 @@ class RunPage:
 
     @cached_property
     def timeline(self) -> panels.Timeline | None:
+        if self.beside:
+            return panels.timeline_of(self._series, self._telemetry, sources(self.beside))
         ghosts = ghosts_of(self.run) if self._telemetry and self._series else ()
         return panels.timeline_of(self._series, self._telemetry, ghosts)
+
+    @cached_property
+    def beside(self) -> list[Run]:
+        """Return the runs that the reader wants on the same axis."""
+        return runs_beside(self.run, self.numbers_beside) if self.numbers_beside else []
+
+    @property
+    def beside_text(self) -> str:
+        return ", ".join(map(str, self.numbers_beside))
+
+    @cached_property
+    def environment_differences(self) -> list[Difference]:
+        return environment_differences([self.run, *self.beside])
 
     @cached_property
     def pins(self) -> list[Pin]:

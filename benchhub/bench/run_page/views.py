@@ -19,6 +19,7 @@ from benchhub.ui.listing import row_number
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import bundle, downloads, live
+from .beside import numbers_in
 from .evidence import newest_first
 from .page import RunPage, runs
 from .series import series_groups
@@ -28,7 +29,8 @@ from .timeline.panels import timeline_of
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(runs(), pk=pk)
     if row.is_final:
-        return render(request, "bench/run.html", {"page": RunPage(row)})
+        numbers = tuple(numbers_in(request.GET.get("with", "")))
+        return render(request, "bench/run.html", {"page": RunPage(row, numbers)})
 
     def page(version: str) -> HttpResponse:
         newest = get_object_or_404(runs(), pk=pk)  # read after its version: no change in between is missed

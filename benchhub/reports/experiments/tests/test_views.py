@@ -16,8 +16,8 @@ from benchhub.catalog.models import LicenceModel, ListPrice
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page
-EXPERIMENT_QUERIES = 13
+# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page, limits
+EXPERIMENT_QUERIES = 14
 
 
 @pytest.fixture
