@@ -76,14 +76,19 @@ def answer(request: HttpRequest, key: Hashable, make: Callable[[], dict[str, Any
     return response
 
 
+def is_unchanged(request: HttpRequest, key: Hashable, version: Callable[[], str]) -> bool:
+    """Tell whether a page that refreshes itself is as the viewer has it."""
+    version_before = request.headers.get(VERSION)
+    return version_before is not None and version_before == feeds.get(key, version)
+
+
 def refreshed(
     request: HttpRequest, key: Hashable, version: Callable[[], str], page: Callable[[str], HttpResponse]
 ) -> HttpResponse:
     """Answer with the page, which takes its version; with 204 and nothing where it need not be made anew now."""
-    version_before = request.headers.get(VERSION)
-    if version_before is None:
+    if VERSION not in request.headers:
         return page(version())
-    if version_before == feeds.get(key, version) or not _turns.acquire(blocking=False):
+    if is_unchanged(request, key, version) or not _turns.acquire(blocking=False):
         return HttpResponse(status=204)
     try:
         return page(version())

@@ -19,7 +19,7 @@ from benchhub.ui.feeds import version_of
 from runners import tools
 
 MOST_SECONDS = 600
-REFRESH_S = 60  # so often a page is made anew although no run of it has moved: for times, and what lies beside
+REFRESH_S = 300  # so often a page is made anew although no run of it has moved: for times, and what lies beside
 
 
 def rates_of(runs: Sequence[Run]) -> dict[int, list[float]]:
@@ -62,5 +62,5 @@ def version(run: int) -> str:
 
 
 def slot() -> int:
-    """Return a number that is another one each minute."""
+    """Return a number that is another one every five minutes."""
     return int(timezone.now().timestamp()) // REFRESH_S

@@ -14,7 +14,7 @@ from benchhub.bench.models import LiveLog, Run
 from benchhub.bench.queue import permits
 from benchhub.bench.results import live_log
 from benchhub.bench.results.aside import AsideForm, put_back, set_aside
-from benchhub.ui.feeds import answer, refreshed
+from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import row_number
 from benchhub.ui.pages import Crumb, FormPage
 
@@ -27,6 +27,9 @@ from .timeline.panels import timeline_of
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
+    key, version_now = ("run page", pk), partial(live.version, pk)
+    if is_unchanged(request, key, version_now):
+        return HttpResponse(status=204)
     row = get_object_or_404(runs(), pk=pk)
     if row.is_final:
         numbers = tuple(numbers_in(request.GET.get("with", "")))
@@ -36,7 +39,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         newest = get_object_or_404(runs(), pk=pk)  # read after its version: no change in between is missed
         return render(request, "bench/run.html", {"page": RunPage(newest), "version": version})
 
-    return refreshed(request, ("run page", pk), partial(live.version, pk), page)
+    return refreshed(request, key, version_now, page)
 
 
 def run_live(request: HttpRequest, pk: int) -> HttpResponse:

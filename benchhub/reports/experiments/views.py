@@ -11,7 +11,7 @@ from benchhub.bench.models import Experiment
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
-from benchhub.ui.feeds import answer, refreshed
+from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
@@ -58,6 +58,9 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
+    key, version_now = ("experiment page", pk), partial(live.version, pk)
+    if is_unchanged(request, key, version_now):
+        return HttpResponse(status=204)
     row = get_object_or_404(queries.experiment(pk))
     if not row.has_runs_left and not row.grows:  # type: ignore[attr-defined]  # queries.experiment annotates it
         return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
@@ -67,7 +70,7 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
         context = {"page": page.ExperimentPage(newest, request.GET), "version": version}
         return render(request, "reports/experiment.html", context)
 
-    return refreshed(request, ("experiment page", pk), partial(live.version, pk), rendered)
+    return refreshed(request, key, version_now, rendered)
 
 
 def experiment_live(request: HttpRequest, pk: int) -> HttpResponse:
