@@ -77,10 +77,10 @@ def _environment(run: Run) -> Mapping[str, str]:
         "Configuration": str(system.configuration),
         "Connection path": system.get_path_display(),
     }
-    found: Found | None = getattr(run, "found", None)
-    if found is None:
+    row: Found | None = getattr(run, "found", None)
+    if row is None:
         return facts
-    facts |= {row.name: str(row.value) for row in setting_rows(found.settings)}
-    for part in sections(("Server", found.server), ("Host", found.host)):
+    facts |= {setting.name: str(setting.value) for setting in setting_rows(row.settings)}
+    for part in sections(("Server", row.server), ("Host", row.host)):
         facts |= {f"{part.name}, {fact.name}": f"{fact.value} {fact.unit}".strip() for fact in part.facts}
     return {name: value for name, value in facts.items() if not any(word in name.lower() for word in MOMENTARY)}
