@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-matrix check-types check-others faults faults-clusters soak pictures openapi sbom
+.PHONY: test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -21,7 +21,7 @@ help:
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
-	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, warehouse: a peer or a limit"
+	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, viewers, warehouse: a peer or a limit"
 	@echo "make openapi      write docs/openapi.yaml anew from the code"
 	@echo "make check        ruff, mypy, djlint, bandit, a scan for secrets, and known faults of packages only"
 	@echo "make sbom         print what a release is made of, as CycloneDX"
@@ -55,6 +55,9 @@ bench-log: venv
 # ROUNDS=60 repeats more often than 30 times.
 bench-telemetry: venv
 	@$(RUN) -m benchmarks.telemetry_cost $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-viewers: venv
+	@$(RUN) -m benchmarks.viewers
 
 bench-slow: venv
 	@$(RUN) -m benchmarks.slow

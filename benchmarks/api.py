@@ -84,30 +84,43 @@ def _peer(url: str) -> float | str:
 
 @contextmanager
 def _served(folder: Path) -> Iterator[Served]:
+    with warehouse(folder) as url:
+        environment = environment_of(url)
+        manage(environment, "migrate", "--verbosity", "0")
+        token = manage(environment, "shell", "--verbosity", "0", "-c", SETUP).split()[-1]
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
+        with web.served(Path(sys.executable), "benchhub.wsgi", CLONE, environment) as port:
+            yield Served(Door(port, "/api/v1/deliveries/", headers, taken=201), url)
+
+
+@contextmanager
+def warehouse(folder: Path) -> Iterator[str]:
+    """Yield the address of an empty warehouse, a server of its own in this folder."""
     account = accounts.for_clone(CLONE)
     account.own(folder)
-    processes = Processes(folder, marker=f"api-{secrets.token_hex(4)}")
+    processes = Processes(folder, marker=f"bench-{secrets.token_hex(4)}")
     try:
         cluster = Cluster("warehouse", folder / "pg", programs.builds(account)[18], ports.free_port(), account)
         cluster.create(processes)
         cluster.start(processes)
-        environment = os.environ | {
-            "DATABASE_URL": cluster.url,
-            "SECRET_KEY": secrets.token_hex(),
-            "FIELD_KEYS": Fernet.generate_key().decode(),
-            "BROKER_URL": "redis://127.0.0.1:1/0",
-            "LOG_LEVEL": "WARNING",
-        }
-        _manage(environment, "migrate", "--verbosity", "0")
-        token = _manage(environment, "shell", "--verbosity", "0", "-c", SETUP).split()[-1]
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
-        with web.served(Path(sys.executable), "benchhub.wsgi", CLONE, environment) as port:
-            yield Served(Door(port, "/api/v1/deliveries/", headers, taken=201), cluster.url)
+        yield cluster.url
     finally:
         processes.stop_all()
 
 
-def _manage(environment: dict[str, str], *words: str) -> str:
+def environment_of(url: str) -> dict[str, str]:
+    """Return the environment of a web process with this warehouse, and no broker."""
+    return os.environ | {
+        "DATABASE_URL": url,
+        "SECRET_KEY": secrets.token_hex(),
+        "FIELD_KEYS": Fernet.generate_key().decode(),
+        "BROKER_URL": "redis://127.0.0.1:1/0",
+        "LOG_LEVEL": "WARNING",
+    }
+
+
+def manage(environment: dict[str, str], *words: str) -> str:
+    """Return what the command of manage.py prints."""
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=CLONE, env=environment, capture_output=True, text=True, check=True)
     return done.stdout

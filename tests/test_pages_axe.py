@@ -28,7 +28,7 @@ NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-res
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
 NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings"}
-NOT_PAGES |= {"run-rerun", "run-log", "run-put-back"}
+NOT_PAGES |= {"run-rerun", "run-live", "run-log", "run-put-back", "experiment-live"}
 NOT_PAGES |= {"token-revoke", "standstill"}
 # Forms like others, for which one needs a second factor or half a sign-in.
 NOT_PAGES |= {"second-factor", "second-factor-recovery", "second-factor-remove"}

@@ -48,6 +48,7 @@ urlpatterns = [
     path("runs/<int:pk>/set-aside", run_page.run_set_aside, name="run-set-aside"),
     path("runs/<int:pk>/put-back", run_page.run_put_back, name="run-put-back"),
     path("runs/<int:pk>/rerun", queue.run_rerun, name="run-rerun"),
+    path("runs/<int:pk>/live", run_page.run_live, name="run-live"),
     path("runs/<int:pk>/log/<str:stream>", run_page.run_log, name="run-log"),
     path("webhooks/", webhooks.webhooks, name="webhooks"),
     path("webhooks/add", webhooks.add, name="webhook-add"),

@@ -54,6 +54,7 @@ urlpatterns = [
     path("published/<slug:slug>/publish", sharing.published_publish, name="published-publish"),
     path("designs/<int:pk>/", designs.design, name="design"),
     path("experiments/<int:pk>/", experiments.experiment, name="experiment"),
+    path("experiments/<int:pk>/live", experiments.experiment_live, name="experiment-live"),
     path("experiments/<int:pk>/tags", experiments.tags, name="experiment-tags"),
     path("experiments/<int:pk>/curve.csv", experiments.curve_csv, name="experiment-curve"),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from benchhub.analysis.statistics.student import t_outside
 
@@ -19,6 +19,8 @@ WARM_UP_ERRORS = 4.0
 TREND_PERCENT = 5.0
 TREND_P = 0.01
 VARIATION_PERCENT = 20.0
+
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Trend:
 @dataclass(frozen=True, slots=True)
 class Steadiness:
     """`stalls_s` are the lengths in seconds of the times with less than a tenth of the median. Where there are too few
-    values, or they do not vary, `trend` is None; `warm_up` is None where the start was like the rest.
+    values, or they do not vary, `trend` is None; `warm_up` is None where the start was like the rest. `stall_spans_s`
+    are the seconds of the series where each stall began and ended.
     """
 
     seconds: float
@@ -48,6 +51,7 @@ class Steadiness:
     warm_up: WarmUp | None
     trend: Trend | None
     stalls_s: tuple[float, ...]
+    stall_spans_s: tuple[Span, ...] = ()
 
     @property
     def has_trend(self) -> bool:
@@ -63,16 +67,19 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
 
     None with fewer than 20 known values, or if all are 0: too little to judge by.
     """
+    places = [place for place, value in enumerate(values) if value is not None]
     numbers = [value for value in values if value is not None]
     if len(numbers) < FEWEST or not any(numbers):
         return None
     mean = statistics.fmean(numbers)
+    stalls = _stalls(numbers)
     return Steadiness(
         seconds=len(numbers) * step_s,
         variation_percent=100 * statistics.stdev(numbers) / mean,
         warm_up=_warm_up(numbers, step_s),
         trend=_trend(numbers),
-        stalls_s=_stalls(numbers, step_s),
+        stalls_s=tuple((end - begin) * step_s for begin, end in stalls),
+        stall_spans_s=tuple((places[begin] * step_s, (places[end - 1] + 1) * step_s) for begin, end in stalls),
     )
 
 
@@ -118,33 +125,45 @@ def _trend(values: Sequence[float]) -> Trend | None:
     return Trend(change, t_outside(slope / error, BATCHES - 2) if error else 0.0)
 
 
-def _stalls(values: Sequence[float], step_s: float) -> tuple[float, ...]:
+def _stalls(values: Sequence[float]) -> list[tuple[int, int]]:
+    """Return the first value of each stall, and the first one after it."""
     limit = STALL_SHARE * statistics.median(values)
-    groups = groupby(value < limit for value in values)
-    return tuple(sum(1 for _ in group) * step_s for is_stalled, group in groups if is_stalled)
+    return runs_of([value < limit for value in values])
+
+
+def runs_of(flags: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return where each run of set flags begins, and where it is over."""
+    ends = [0, *accumulate(len(list(group)) for _, group in groupby(flags))]
+    return [(begin, end) for begin, end in pairwise(ends) if flags[begin]]
 
 
 def sentences(steadiness: Steadiness) -> list[str]:
     """Return a sentence with its numbers for each way in which the run was not steady; none for a steady run."""
-    texts = []
+    return [text for text, _ in findings(steadiness)]
+
+
+def findings(steadiness: Steadiness) -> list[tuple[str, tuple[Span, ...]]]:
+    """Return each of the sentences with the seconds it is about; without any where it is about the whole run."""
+    pairs: list[tuple[str, tuple[Span, ...]]] = []
     if steadiness.warm_up:
-        texts.append(
+        text = (
             f"The first {steadiness.warm_up.end_s:g} s ran at {steadiness.warm_up.percent:.0f}% of the throughput of "
             "the rest: warm-up reaches into the measured part."
         )
+        pairs.append((text, ((0.0, steadiness.warm_up.end_s),)))
     if steadiness.has_trend and steadiness.trend:
         verb = "rose" if steadiness.trend.percent > 0 else "fell"
-        texts.append(
-            f"Throughput {verb} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
-        )
+        text = f"Throughput {verb} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
+        pairs.append((text, ()))
     if steadiness.stalls_s:
-        texts.append(_stalls_sentence(steadiness.stalls_s))
+        pairs.append((_stalls_sentence(steadiness.stalls_s), steadiness.stall_spans_s))
     if steadiness.varies:
-        texts.append(
+        text = (
             f"Throughput varied by {steadiness.variation_percent:.0f}% from second to second (coefficient of "
             f"variation; more than {VARIATION_PERCENT:g}% is not steady)."
         )
-    return texts
+        pairs.append((text, ()))
+    return pairs
 
 
 def _stalls_sentence(stalls_s: Sequence[float]) -> str:

@@ -13,6 +13,8 @@ from benchhub.bench.models.states import FINAL
 
 from . import presets, preview
 from .form import Draft
+from .questions import FREE, QUESTIONS
+from .questions.question import Question
 
 
 def parts(design: Design) -> QuerySet[Experiment, Experiment]:
@@ -72,6 +74,11 @@ class PlanPage:
     """The form of an experiment, and what it would queue as it stands."""
 
     draft: Draft
+    question: Question = FREE
+
+    @property
+    def questions(self) -> list[Question]:
+        return list(QUESTIONS.values())
 
     @cached_property
     def preview(self) -> preview.Preview | None:

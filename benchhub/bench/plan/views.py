@@ -20,6 +20,7 @@ from benchhub.ui.pages import Crumb, FormPage, Question
 from . import designs_like, growth, plan, presets, preview
 from .form import Draft
 from .page import PlanPage
+from .questions import question_of
 from .repeats import INTRO, RepeatsForm, add
 
 
@@ -49,7 +50,7 @@ def experiment_plan(request: HttpRequest) -> HttpResponse:
 
 
 def _initial_draft(request: HttpRequest) -> Draft:
-    """Return the form to start from: empty, or filled from ?preset=, ?design=, ?like= (an experiment) or ?instance=."""
+    """Return the form to start from: as ?question= begins, or filled from ?preset=, ?design=, ?like= or ?instance=."""
     if preset := presets.PRESETS.get(request.GET.get("preset", "")):
         values, systems = presets.initial(preset)
         return Draft(initial={**preview.DEFAULTS, **values}, systems=systems)
@@ -59,7 +60,9 @@ def _initial_draft(request: HttpRequest) -> Draft:
     if (pk := row_number(request.GET.get("like", ""))) is not None:
         experiment = get_object_or_404(Experiment, pk=pk)
         return _like(request, experiment, *preview.like(experiment))
-    return Draft(initial=preview.DEFAULTS, systems=[{"instance": request.GET.get("instance", "")}])
+    question = question_of(request.GET.get("question", ""))
+    systems = [{"instance": request.GET.get("instance", "")}, *[{}] * (question.systems - 1)]
+    return Draft(initial={**preview.DEFAULTS, **question.values}, systems=systems)
 
 
 def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:
@@ -69,7 +72,8 @@ def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], 
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
-    return render(request, "bench/plan.html", {"page": PlanPage(draft)})
+    question = question_of(request.POST.get("question", request.GET.get("question", "")))
+    return render(request, "bench/plan.html", {"page": PlanPage(draft, question)})
 
 
 @require_POST

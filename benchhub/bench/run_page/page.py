@@ -9,8 +9,22 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from benchhub.analysis.doubts.pins import Grid, Pin, pins
 from benchhub.analysis.doubts.verdict import RunFacts, Verdict
-from benchhub.bench.models import Attempt, Event, Evidence, Found, LatencyHistogram, Result, Run, Series, System, Watch
+from benchhub.analysis.protocol.differences import Difference
+from benchhub.bench.models import (
+    Attempt,
+    Event,
+    Evidence,
+    Found,
+    LatencyHistogram,
+    Result,
+    Run,
+    RunTelemetry,
+    Series,
+    System,
+    Watch,
+)
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates
 from benchhub.bench.results import live_log
@@ -21,6 +35,7 @@ from runners.tools import Tool
 from runners.tools.kinds import Script
 
 from . import figures
+from .beside import environment_differences, runs_beside, sources
 from .evidence import command_line, command_text
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
@@ -28,6 +43,7 @@ from .series import SeriesGroup, is_zero, metric_words, series_groups
 from .settings import Setting, requested_settings, setting_rows, unmet_settings
 from .spec import spec_facts
 from .timeline import figure, panels
+from .timeline.ghosts import ghosts_of
 from .types import Type, logged_share
 
 
@@ -44,6 +60,7 @@ class RunPage:
     """The page of a run. The run comes out of `runs()`; lists are read when they are first needed."""
 
     run: Run
+    numbers_beside: tuple[int, ...] = ()
 
     # --- its rows -----------------------------------------------------------------------------------------------
 
@@ -106,6 +123,11 @@ class RunPage:
         """Return the last part of the newest attempt's logs, as long as its evidence is not here."""
         newest = self.attempts[-1:]
         return [live_log.part(log, 0) for attempt in newest for log in attempt.live_logs.order_by("stream")]
+
+    @cached_property
+    def live_ghosts(self) -> list[list[float | None]]:
+        """Return the throughputs of earlier repeats, second by second, to stand behind the line of a run under way."""
+        return [list(source.values) for source in ghosts_of(self.run) if source.panel == panels.THROUGHPUT]
 
     # --- what was measured --------------------------------------------------------------------------------------
 
@@ -188,14 +210,47 @@ class RunPage:
         return figures.FEWEST_DRAWN
 
     @cached_property
+    def _telemetry(self) -> list[RunTelemetry]:
+        return list(self.run.telemetry.all())
+
+    @cached_property
     def timeline(self) -> panels.Timeline | None:
-        return panels.timeline_of(self._series, list(self.run.telemetry.all()))
+        if self.beside:
+            return panels.timeline_of(self._series, self._telemetry, sources(self.beside))
+        ghosts = ghosts_of(self.run) if self._telemetry and self._series else ()
+        return panels.timeline_of(self._series, self._telemetry, ghosts)
+
+    @cached_property
+    def beside(self) -> list[Run]:
+        """Return the runs that the reader wants on the same axis."""
+        return runs_beside(self.run, self.numbers_beside) if self.numbers_beside else []
+
+    @property
+    def beside_text(self) -> str:
+        return ", ".join(map(str, self.numbers_beside))
+
+    @cached_property
+    def environment_differences(self) -> list[Difference]:
+        return environment_differences([self.run, *self.beside])
+
+    @cached_property
+    def pins(self) -> list[Pin]:
+        """Return the doubts with their places in time."""
+        if self.verdict is None or self._run_facts is None:
+            return []
+        series = {row.metric: Grid(row.values, row.step_s) for row in self._series}
+        return pins(self.verdict.doubts, self._run_facts.steadiness, series | panels.grids(self._telemetry))
+
+    @property
+    def pinned(self) -> list[Pin]:
+        """Return the doubts that have a place on the axis of time."""
+        return [pin for pin in self.pins if pin.spans_s]
 
     @cached_property
     def timeline_first(self) -> figure.View | None:
         if self.timeline is None:
             return None
-        return figure.view("timeline-first", self.timeline, self.timeline.first, has_reading=True)
+        return figure.view("timeline-first", self.timeline, self.timeline.first, self.pins, has_reading=True)
 
     @cached_property
     def timeline_further(self) -> figure.View | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,10 +14,12 @@ from benchhub.bench.models import LiveLog, Run
 from benchhub.bench.queue import permits
 from benchhub.bench.results import live_log
 from benchhub.bench.results.aside import AsideForm, put_back, set_aside
+from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import row_number
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import bundle, downloads
+from . import bundle, downloads, live
+from .beside import numbers_in
 from .evidence import newest_first
 from .page import RunPage, runs
 from .series import series_groups
@@ -24,7 +27,27 @@ from .timeline.panels import timeline_of
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "bench/run.html", {"page": RunPage(get_object_or_404(runs(), pk=pk))})
+    key, version_now = ("run page", pk), partial(live.version, pk)
+    if is_unchanged(request, key, version_now):
+        return HttpResponse(status=204)
+    row = get_object_or_404(runs(), pk=pk)
+    if row.is_final:
+        numbers = tuple(numbers_in(request.GET.get("with", "")))
+        return render(request, "bench/run.html", {"page": RunPage(row, numbers)})
+
+    def page(version: str) -> HttpResponse:
+        newest = get_object_or_404(runs(), pk=pk)  # read after its version: no change in between is missed
+        return render(request, "bench/run.html", {"page": RunPage(newest), "version": version})
+
+    return refreshed(request, key, version_now, page)
+
+
+def run_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer with the seconds of a run under way, made once a second for all who look on."""
+    if not Run.objects.filter(pk=pk).exists():
+        raise Http404
+    rows = runs().defer("result__measures", "found__settings", "found__deltas")
+    return answer(request, ("run", pk), lambda: live.feed(rows.get(pk=pk)))
 
 
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:

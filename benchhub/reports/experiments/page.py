@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 
+from benchhub.analysis.curves import saturation
 from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.protocol.digest import labels
 from benchhub.analysis.statistics import resemblance
@@ -23,7 +24,7 @@ from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import terms
 from benchhub.ui.listing import Listing
 
-from . import growth, notes, protocol, queries, runs_table
+from . import growth, limits, notes, protocol, queries, runs_table
 from .progress import Progress, progress
 
 
@@ -163,6 +164,14 @@ class Section:
         digest = self.group.protocol_digest
         measuring = [run for run in self.runs if run.kind == Run.Kind.MEASURE and run.protocol_id == digest]
         return all(run.state in (State.FAILED, State.LOST) for run in measuring)
+
+    @cached_property
+    def limits(self) -> list[limits.Limit]:
+        return limits.limits(self.group.curves)
+
+    @property
+    def bounds_of_limits(self) -> str:
+        return saturation.LIMITS
 
     @cached_property
     def notes(self) -> list[notes.Note]:

@@ -67,7 +67,8 @@ def runs_left() -> bool:
 
 def experiment(pk: int) -> QuerySet[Experiment]:
     """Return the experiment with all that its page says of it, and the keys of its hosts."""
-    return Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
+    rows = Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
+    return rows.annotate(has_runs_left=HAS_RUNS_LEFT)
 
 
 def systems(experiment: Experiment) -> list[System]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib.auth.decorators import permission_required
 from django.db.models import F, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.bench.models import Experiment
@@ -10,10 +12,11 @@ from benchhub.bench.queue import permits
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
+from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import page, queries
+from . import live, page, queries
 from .tags import TagsForm, replace
 
 EXPERIMENT_COLUMNS = (
@@ -56,8 +59,26 @@ def experiments(request: HttpRequest) -> HttpResponse:
 
 
 def experiment(request: HttpRequest, pk: int) -> HttpResponse:
+    key, version_now = ("experiment page", pk), partial(live.version, pk)
+    if is_unchanged(request, key, version_now):
+        return HttpResponse(status=204)
     row = get_object_or_404(queries.experiment(pk))
-    return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
+    if not row.has_runs_left and not row.grows:  # type: ignore[attr-defined]  # queries.experiment annotates it
+        return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
+
+    def rendered(version: str) -> HttpResponse:
+        newest = get_object_or_404(queries.experiment(pk))  # read after its version: no change in between is missed
+        context = {"page": page.ExperimentPage(newest, request.GET), "version": version}
+        return render(request, "reports/experiment.html", context)
+
+    return refreshed(request, key, version_now, rendered)
+
+
+def experiment_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer with the runs under way as points that grow, made once a second for all who look on."""
+    if not Experiment.objects.filter(pk=pk).exists():
+        raise Http404
+    return answer(request, ("experiment", pk), partial(live.feed, pk))
 
 
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:

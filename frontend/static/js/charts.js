@@ -11,6 +11,7 @@
   const drawn = new Map();
   const asked = new URLSearchParams(location.search);
   const chosen = {};
+  let growing = [];
 
   function switches() {
     return document.querySelectorAll("button[data-switch]");
@@ -26,7 +27,7 @@
   }
 
   function coloured(trace, colour) {
-    const own = colour("series-" + (trace.meta.series % SERIES_COLOURS));
+    const own = trace.meta.is_ghost ? withAlpha(colour("muted"), 0.6) : colour("series-" + (trace.meta.series % SERIES_COLOURS));
     return {
       ...trace,
       line: { ...trace.line, color: own },
@@ -59,7 +60,16 @@
 
   // Panels above each other have an axis and a legend each; what is shaded lies behind them.
   function panels(given, colour, width) {
-    const parts = { shapes: (given.shapes || []).map((shape) => ({ ...shape, fillcolor: colour("doubt-soft") })) };
+    const marks = { checkpoint: { fill: "soft", ink: "muted" }, doubt: { fill: "doubt-soft", ink: "doubt" } };
+    const parts = {
+      shapes: (given.shapes || []).map((shape) => ({
+        ...shape, fillcolor: colour(marks[shape.meta].fill), line: { ...shape.line, color: colour(marks[shape.meta].ink) },
+      })),
+      annotations: (given.annotations || []).map((note) => marks[note.name] ? {
+        ...note, font: { ...note.font, color: colour(marks[note.name].ink) },
+        ...(note.name === "doubt" && { bgcolor: colour("doubt-soft"), bordercolor: colour("doubt"), borderpad: 2 }),
+      } : note),
+    };
     for (const name of Object.keys(given)) {
       if (/^yaxis\d+$/.test(name)) parts[name] = axis(given[name], colour);
       if (/^legend\d*$/.test(name)) parts[name] = { ...given[name], traceorder: "normal", font: { size: 11 } };
@@ -148,6 +158,7 @@
   async function draw(chart, text) {
     const figure = JSON.parse(text);
     drawn.set(chart, text);
+    figure.data.push(...growingOn(chart));
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
     chart.style.height = heightOf(figure, chart.clientWidth);
@@ -163,6 +174,18 @@
     chart.classList.add("drawn");
     if (!chart.dataset.clickable) openRunOnClick(chart);
     chart.dataset.clickable = "yes";
+  }
+
+  // Runs under way as points of their level, larger than those that count; of latencies nothing is known yet.
+  function growingOn(chart) {
+    if (chosen.show === "latency" && chart.dataset.latency) return [];
+    return growing.filter((point) => "chart-" + point.figure === chart.id).map((point) => ({
+      type: "scatter", mode: "markers", x: [point.clients], y: [point.value], name: "under way", showlegend: false,
+      customdata: [point.run], marker: { symbol: "circle-open-dot", size: 15, line: { width: 2.5 } },
+      hovertemplate: `run ${point.run} under way, ${point.clients} clients: %{y:,.4~r} ${point.unit}, the mean of ` +
+        `${point.seconds} s so far<extra></extra>`,
+      meta: { series: point.series },
+    }));
   }
 
   function textOf(chart) {
@@ -210,6 +233,11 @@
     chosen[button.dataset.switch] = button.value;
     keepInAddress();
     press();
+    drawAll(true);
+  });
+  document.addEventListener("benchhub:points", (event) => {
+    if (JSON.stringify(event.detail) === JSON.stringify(growing)) return;
+    growing = event.detail;
     drawAll(true);
   });
   document.addEventListener("htmx:afterSwap", () => {

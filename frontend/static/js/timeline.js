@@ -44,7 +44,7 @@
     const chart = charts[0];
     slider.value = second;
     // Of what stands on each other, only what is there at this moment.
-    const traces = chart.data.filter((trace) => !trace.stackgroup || valueAt(trace, second));
+    const traces = chart.data.filter((trace) => trace.visible !== false && (!trace.stackgroup || valueAt(trace, second)));
     output.replaceChildren(
       part(second + " s"), ...traces.map((trace) => part(words(chart, trace, second), trace.line.color)));
   }
@@ -84,6 +84,26 @@
     tell(Number(slider.value));
   }
 
+  // The lines of earlier repeats are drawn or not; what is read beside the cursor follows.
+  function showGhosts(button) {
+    const isOn = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(isOn));
+    const places = charts[0].data.flatMap((trace, i) => (trace.meta.is_ghost ? [i] : []));
+    Plotly.restyle(charts[0], { visible: isOn }, places).then(() => tell(Number(slider.value)));
+  }
+
+  const ghosts = box.querySelector("[data-ghosts]");
+  if (ghosts) {
+    ghosts.closest("[hidden]").hidden = false;
+    ghosts.addEventListener("click", () => showGhosts(ghosts));
+  }
+  // A doubt that knows its place puts the cursor there.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-second]");
+    if (!link) return;
+    const step = Number(slider.step);
+    point(Math.min(Number(slider.max), (Math.floor(Number(link.dataset.second) / step) + 1) * step));
+  });
   slider.addEventListener("input", () => point(Number(slider.value)));
   for (const chart of charts) new MutationObserver(begin).observe(chart, { attributes: true, attributeFilter: ["class"] });
   begin();

@@ -86,7 +86,7 @@ def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
 def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_design(page, catalogue):
     sign_in(page)
     page.goto("/experiments/new")
-    page.get_by_role("link", name="Start from a published method").click()
+    page.get_by_role("link", name="Repeat a published method").click()
     page.get_by_role("button", name="PostgreSQL on POWER8").click()
     page.get_by_text("how its method is carried out today").click()
     page.set_viewport_size({"width": 360, "height": 900})

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry, Series
 from benchhub.bench.run_page.timeline.figure import draw
+from benchhub.bench.run_page.timeline.ghosts import ghosts_of
 from benchhub.bench.run_page.timeline.panels import Source, Timeline, timeline_of
 from benchhub.catalog.models import Hardware
 from runners.telemetry import compact
@@ -135,3 +137,60 @@ def test_a_run_of_a_tool_with_other_words_has_its_throughput_and_percentiles_on_
     observe(run, cpu_user=("%", [1.0]))
     timeline = timeline_of(rows, list(run.telemetry.all()))
     assert [line.name for panel in timeline.first[:2] for line in panel.lines] == ["MQTh", "p50", "p95", "p99"]
+
+
+def repeats(run, number, **fields):
+    """Make further successful repeats of the run's level, each with throughput over time."""
+    made = []
+    for repeat in range(2, number + 2):
+        further = testing.make_run(run.experiment, run.system, run.clients, repeat, **fields)
+        testing.succeeded(further, 1000.0 + repeat)
+        Series.objects.create(run=further, metric="tps", unit="TPS", start_epoch_s=9.0, step_s=1.0, values=[repeat, 1])
+        made.append(further)
+    return made
+
+
+def test_earlier_repeats_of_the_level_are_ghosts_from_the_start_of_their_own_loads(planner, run):
+    *_, third = repeats(run, 2)
+    observe(third, cpu_user=("%", [40.0, 60.0]))
+    response = planner.get(page_of(third))
+    throughput = response.context["page"].timeline.first[0]
+    lines = [(line.name, line.values[0], line.is_ghost) for line in throughput.lines]
+    assert lines == [("TPS", 3.0, False), ("repeat 1", 900.0, True), ("repeat 2", 2.0, True)]
+    assertContains(response, "Earlier repeats")
+    traces = response.context["page"].timeline_first.figure["data"]
+    assert [trace["meta"]["is_ghost"] for trace in traces[:3]] == [False, True, True]
+
+
+def test_no_later_run_nor_one_of_another_level_or_set_aside_is_a_ghost(planner, run):
+    second, _ = repeats(run, 2)
+    other = testing.make_run(run.experiment, run.system, 16, 1)
+    testing.succeeded(other, 5.0)
+    testing.with_everything(other)
+    type(run).objects.filter(pk=run.pk).update(set_aside_at=timezone.now(), set_aside_reason="wrong")
+    observe(second, cpu_user=("%", [40.0]))
+    assert not planner.get(page_of(second)).context["page"].timeline.has_ghosts
+    assertNotContains(planner.get(page_of(second)), "Earlier repeats")
+
+
+def test_ghosts_cost_one_query_however_many_there_are(planner, run, django_assert_num_queries):
+    *_, last = repeats(run, 6)
+    with django_assert_num_queries(1):
+        sources = ghosts_of(last)
+    assert [source.name for source in sources] == ["repeat 3", "repeat 4", "repeat 5", "repeat 6"]
+
+
+def test_a_doubt_that_knows_its_seconds_has_its_number_there_and_the_others_say_whole_run(planner, run):
+    values = [1000.0] * 20 + [0.0] * 4 + [1000.0] * 16
+    Series.objects.filter(run=run, metric="tps").update(values=values)
+    observe(run, cpu_user=("%", [40.0] * 40))
+    response = planner.get(page_of(run))
+    page = response.context["page"]
+    pinned = [(pin.number, pin.spans_s) for pin in page.pinned]
+    assert [spans for _, spans in pinned] == [((20.0, 24.0),)]
+    layout = page.timeline_first.figure["layout"]
+    assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"] if shape["meta"] == "doubt"] == [(20.0, 24.0)]
+    numbers = [note["text"] for note in layout["annotations"] if note.get("name") == "doubt"]
+    assert numbers == [f"<b>{pinned[0][0]}</b>"]
+    assertContains(response, 'data-second="20.0"')
+    assertContains(response, "whole run")

@@ -209,7 +209,7 @@ def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(planner, qu
     error = "The host did not answer in time."
     Watch.objects.create(run=queued, step="measuring", live_tps=4321.9, contact_error=error)
     response = planner.get(page_of(queued))
-    assertContains(response, "measuring. Now")
+    assertContains(response, "measuring. <span data-until-drawn>Now")
     assertContains(response, error)
 
 
@@ -320,3 +320,10 @@ def test_a_last_second_that_was_not_reported_is_said_beside_the_measures(planner
     measures = {"mqth": {"value": 900.0, "unit": "MQTh"}, "measured_s": {"value": 2.0, "unit": "s"}}
     testing.succeeded(run, 900.0, unit="MQTh", measures=measures)
     assertContains(planner.get(page_of(run)), "2 s were measured: the load generator ended before", count=1)
+
+
+def test_raw_facts_lie_in_a_drawer_that_is_open_where_something_is_not_as_asked_for(planner, run):
+    assertContains(planner.get(page_of(run)), '<details class="drawer" id="raw-facts" open>')
+    assertContains(planner.get(page_of(run)), "1 not as asked for")
+    Found.objects.filter(run=run).update(differences=[])
+    assertContains(planner.get(page_of(run)), '<details class="drawer" id="raw-facts">')

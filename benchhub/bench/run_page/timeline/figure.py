@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchhub.analysis.doubts.pins import Pin
+from benchhub.analysis.doubts.steadiness import Span
+
 from .panels import Line, Panel, Timeline
 
 GAP = 0.45  # of a panel's height: room for its title and the names of its lines
+NAMED_SHARE = 0.12  # of the axis: a checkpoint as wide as its name
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
@@ -22,21 +26,38 @@ class View:
     rows: Sequence[Sequence[float | None]]
 
 
-def view(figure_id: str, timeline: Timeline, panels: Sequence[Panel], *, has_reading: bool = False) -> View:
-    """Return the view; `has_reading`: its values stand beside the time cursor, each with name and colour."""
+def view(
+    figure_id: str, timeline: Timeline, panels: Sequence[Panel], pins: Sequence[Pin] = (), *, has_reading: bool = False
+) -> View:
+    """Return the view with what is pinned to its seconds.
+
+    `has_reading`: its values stand beside the time cursor, each with name and colour.
+    """
     columns = [line.values for panel in panels for line in panel.lines]
     rows = list(zip(timeline.seconds, *columns, strict=True))
-    figure = draw(timeline.seconds, timeline.checkpoints, panels)
+    figure = draw(timeline.seconds, timeline.checkpoints, panels, pins)
     figure["layout"]["meta"]["reading"] = has_reading
     return View(figure_id, panels, figure, rows)
 
 
-def draw(seconds: Sequence[int], checkpoints: Sequence[tuple[float, float]], panels: Sequence[Panel]) -> dict[str, Any]:
-    """Return the figure; the first panel stands at the top."""
+def draw(
+    seconds: Sequence[int], checkpoints: Sequence[Span], panels: Sequence[Panel], pins: Sequence[Pin] = ()
+) -> dict[str, Any]:
+    """Return the figure; the first panel stands at the top. The titles of panels come before all other annotations."""
+    spans = [(str(pin.number), span) for pin in pins for span in pin.spans_s]
+    wide = [span for span in checkpoints if span[1] - span[0] >= NAMED_SHARE * max(seconds, default=0)]
+    top = _top(0, len(panels))
     layout: dict[str, Any] = {
         "xaxis": _time_axis(len(panels)),
-        "annotations": [_title(panel, _top(i, len(panels))) for i, panel in enumerate(panels)],
-        "shapes": [_checkpoint(*span) for span in checkpoints],
+        "annotations": [
+            *(_title(panel, _top(i, len(panels))) for i, panel in enumerate(panels)),
+            *(_mark("checkpoint", span, top) for span in wide),
+            *(_mark("doubt", span, top, text) for text, span in spans),
+        ],
+        "shapes": [
+            *(_span("checkpoint", *span) for span in checkpoints),
+            *(_span("doubt", *span) for _, span in spans),
+        ],
         "hovermode": "x",
         "hoversubplots": "axis",
         "meta": {"panels": len(panels)},
@@ -98,15 +119,25 @@ def _title(panel: Panel, top: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _checkpoint(begin_s: float, end_s: float) -> dict[str, Any]:
+def _span(kind: str, begin_s: float, end_s: float) -> dict[str, Any]:
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": begin_s, "x1": end_s, "y0": 0, "y1": 1,
-        "line": {"width": 0}, "layer": "below", "meta": "checkpoint",
+        "line": {"width": 1 if kind == "doubt" else 0, "dash": "dot"}, "layer": "below", "meta": kind,
+    }  # fmt: skip
+
+
+def _mark(kind: str, span: Span, top: float, text: str = "") -> dict[str, Any]:
+    """Return a label at the top of a span: the number of a doubt in its middle, or what it is at its beginning."""
+    at = {"x": (span[0] + span[1]) / 2, "xanchor": "center"} if text else {"x": span[0], "xanchor": "left"}
+    return {
+        "text": f"<b>{text}</b>" if text else kind, "showarrow": False, "xref": "x", "yref": "paper", **at,
+        "y": top, "yanchor": "top", "name": kind, "font": {"size": 11},
     }  # fmt: skip
 
 
 def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[str, Any]:
     area = {"stackgroup": f"panel {panel}", "fill": "tonexty" if number else "tozeroy"} if line.is_area else {}
+    is_thin = line.is_area or line.is_ghost
     return {
         "type": "scatter",
         "mode": "lines",
@@ -116,10 +147,11 @@ def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[
         "yaxis": f"y{_number(panel)}",
         "legend": f"legend{_number(panel)}",
         "line": {
-            "width": 0.5 if line.is_area else 1.5,
-            "dash": "solid" if line.is_area else DASHES[number % len(DASHES)],
+            "width": 0.5 if line.is_area else 1 if line.is_ghost else 1.5,
+            "dash": "solid" if is_thin else DASHES[number % len(DASHES)],
         },
         "hoverinfo": "none",
-        "meta": {"series": number, "alpha": 0.6 if line.is_area else 0.16},
+        "meta": {"series": number, "alpha": 0.6 if line.is_area else 0.16, "is_ghost": line.is_ghost},
+        **({"showlegend": False} if line.is_ghost else {}),
         **area,
     }

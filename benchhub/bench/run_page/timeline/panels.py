@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+from benchhub.analysis.doubts.pins import EVIDENCE, Grid
 from benchhub.bench.models import RunTelemetry, Series
 from runners.telemetry.metrics import BY_NAME, DRIVER_PREFIX, WAIT_PANEL, WAIT_PREFIX
 
@@ -23,11 +24,12 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One metric on the timeline's seconds. Areas of a panel stand on each other."""
+    """One metric on the timeline's seconds. Areas of a panel stand on each other; a ghost is of an earlier repeat."""
 
     name: str
     values: Values
     is_area: bool = False
+    is_ghost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Source:
     step_s: float
     values: Sequence[float | None]
     is_area: bool = False
+    is_ghost: bool = False
 
     @property
     def end_s(self) -> float:
@@ -72,6 +75,10 @@ class Timeline:
         """Return where each moment ends, in seconds from the beginning of the measured part."""
         moments = max((math.ceil(source.end_s / self.step_s - 1e-6) for source in self.sources), default=0)
         return [self.step_s * (i + 1) for i in range(moments)]
+
+    @property
+    def has_ghosts(self) -> bool:
+        return any(source.is_ghost for source in self.sources)
 
     @property
     def is_averaged(self) -> bool:
@@ -111,7 +118,7 @@ class Timeline:
         return [Panel(title, sources[0].unit, tuple(map(self._line, sources))) for title, sources in by_title.items()]
 
     def _line(self, source: Source) -> Line:
-        return Line(source.name, tuple(self._averaged(source)), source.is_area)
+        return Line(source.name, tuple(self._averaged(source)), source.is_area, source.is_ghost)
 
     def _averaged(self, source: Source) -> Iterable[float | None]:
         """Yield for each moment the mean of what is known of it."""
@@ -121,16 +128,18 @@ class Timeline:
             yield sum(values) / len(values) if values else None
 
 
-def timeline_of(series: Sequence[Series], telemetry: Sequence[RunTelemetry]) -> Timeline | None:
-    """Return the timeline of a run with telemetry; None for one without."""
+def timeline_of(
+    series: Sequence[Series], telemetry: Sequence[RunTelemetry], ghosts: Sequence[Source] = ()
+) -> Timeline | None:
+    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None for one without."""
     if not telemetry:
         return None
     places = {name: place for place, name in enumerate(BY_NAME)}
     rows = sorted(telemetry, key=lambda row: places.get(row.metric, len(places)))
-    return Timeline([*_of_load(series), *filter(None, map(_of_machine, rows))])
+    return Timeline([*of_load(series), *ghosts, *of_machine(rows)])
 
 
-def _of_load(series: Sequence[Series]) -> list[Source]:
+def of_load(series: Sequence[Series]) -> list[Source]:
     """Return throughput, and latency: its percentiles where transactions were logged second by second, or its mean."""
     throughputs = [row for row in series if row.metric == row.unit.lower()]
     latencies = [row for row in series if row.metric in ("latency_ms", "latency_of_all_ms")]
@@ -146,12 +155,40 @@ def _latency(row: Series, name: str = "") -> Source:
     return Source(LATENCY, row.unit, name or row.metric.split("_")[1], row.step_s, row.values)
 
 
-def _of_machine(row: RunTelemetry) -> Source | None:
-    """Return a row of telemetry with the words of its metric; None for a metric that is no more, or damaged."""
+def ghost(name: str, series: Sequence[Series]) -> list[Source]:
+    """Return the throughput of an earlier repeat, and the one latency by which repeats are compared: p95 or mean."""
+    sources = of_load(series)
+    latencies = [source for source in sources if source.panel == LATENCY and source.name in ("p95", "mean")]
+    drawn = [*(source for source in sources if source.panel == THROUGHPUT), *latencies[:1]]
+    return [
+        replace(source, name=f"{name}, {source.name}" if source.panel == LATENCY else name, is_ghost=True)
+        for source in drawn
+    ]
+
+
+def of_machine(rows: Iterable[RunTelemetry]) -> list[Source]:
+    """Return what was observed of machine and server, without what cannot be read any more."""
+    return list(filter(None, map(_of_machine, rows)))
+
+
+def grids(rows: Iterable[RunTelemetry]) -> dict[str, Grid]:
+    """Return by metric the values in which doubts are looked for; nothing of a row that is damaged."""
+    metrics = [metric for metric, _ in EVIDENCE.values()]
+    return {row.metric: grid for row in rows if row.metric in metrics and (grid := _grid(row))}
+
+
+def _grid(row: RunTelemetry) -> Grid | None:
     try:
-        values = row.values
+        return Grid(row.values, row.step_s)
     except ValueError:
         return None
+
+
+def _of_machine(row: RunTelemetry) -> Source | None:
+    """Return a row of telemetry with the words of its metric; None for a metric that is no more, or damaged."""
+    if (grid := _grid(row)) is None:
+        return None
+    values = grid.values
     if row.metric.startswith(WAIT_PREFIX):
         return Source(WAIT_PANEL, row.unit, row.metric.removeprefix(WAIT_PREFIX), row.step_s, values, is_area=True)
     if (metric := BY_NAME.get(row.metric.removeprefix(DRIVER_PREFIX))) is None:

@@ -6,9 +6,8 @@ from benchhub.bench import testing
 from benchhub.bench.models import Run
 
 pytestmark = pytest.mark.django_db
-PAGE_QUERIES = (
-    13  # session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page
-)
+# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page; limits
+PAGE_QUERIES = 14
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from benchhub.catalog.models import LicenceModel, ListPrice
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page
-EXPERIMENT_QUERIES = 13
+# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page, limits
+EXPERIMENT_QUERIES = 14
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_page_under_way_refreshes_itself_and_estimates_what_is_left(reader, ex
     testing.make_worker()
     response = reader.get(page_of(experiment))
     assertContains(response, "every 5s")
-    assertContains(response, "about 1 min left")
+    assertContains(response, "about <span data-left>1 min</span> left")
 
 
 def test_an_experiment_without_a_result_yet_says_so(reader, systems):

@@ -1,0 +1,37 @@
+"""A question that an experiment is to answer, and what its form begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import reverse
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`page` names a page of its own in urls.py; otherwise the plan's form is short and begins with `values`.
+
+    `systems` are as many as the answer needs.
+    """
+
+    name: str
+    title: str
+    words: str
+    page: str = ""
+    systems: int = 1
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return reverse(self.page) if self.page else f"{reverse('experiment-new')}?question={self.name}"
+
+    @property
+    def is_short(self) -> bool:
+        """Tell whether the form shows only what this question needs, and folds the rest."""
+        return bool(self.values)
+
+    @property
+    def is_search(self) -> bool:
+        return bool(self.values.get("grows"))

@@ -1,0 +1,62 @@
+"""Other runs beside a run: lines from the start of each load, and what differs between the environments."""
+
+import pytest
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from benchhub.bench import testing
+from benchhub.bench.models import Found
+from benchhub.bench.run_page.beside import numbers_in
+from benchhub.catalog.models import Hardware
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pair():
+    """Two runs of two builds with telemetry; their kernels differ."""
+    hardware, host = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4), testing.make_host()
+    systems = [testing.make_system(version, host, hardware) for version in ("16", "18")]
+    experiment = testing.make_experiment(systems)
+    made = []
+    for system, kernel in zip(systems, ("6.1", "6.8"), strict=True):
+        run = testing.make_run(experiment, system, 8, 1)
+        testing.succeeded(run, 1000.0)
+        testing.with_everything(run)
+        testing.observed(run)
+        Found.objects.filter(run=run).update(host={"kernel": kernel, "boot_epoch_s": run.pk, "cpu_mhz": run.pk})
+        made.append(run)
+    return made
+
+
+def test_numbers_are_read_each_once_and_at_most_four():
+    assert numbers_in(" 3, x, 3,, -1, 5") == [3, 5]
+    assert numbers_in("1,2,3,4,5") == [1, 2, 3, 4]
+    assert numbers_in("9" * 400) == []
+
+
+def test_the_other_run_has_its_lines_and_the_page_says_what_differs_first(planner, pair):
+    one_run, other = pair
+    response = planner.get(reverse("run", args=[one_run.pk]), {"with": str(other.pk)})
+    page = response.context["page"]
+    lines = {panel.title: [line.name for line in panel.lines] for panel in page.timeline.first}
+    assert lines["Throughput"] == ["TPS", f"run {other.pk}"]
+    assert f"run {other.pk} busy" in lines["CPU"]
+    assert not page.timeline.has_ghosts
+    names = [difference.name for difference in page.environment_differences]
+    assert names[0] == "Build"
+    assert any("kernel" in name for name in names)
+    assert not any("boot" in name or "mhz" in name.lower() for name in names)
+    assertContains(response, "What differs:")
+
+
+def test_a_run_that_is_not_there_or_itself_is_left_out(planner, pair):
+    response = planner.get(reverse("run", args=[pair[0].pk]), {"with": f"{pair[0].pk}, 999999"})
+    assert response.context["page"].beside == []
+    assertNotContains(response, "What differs:")
+
+
+def test_runs_beside_take_a_fixed_number_of_queries(planner, pair, django_assert_max_num_queries):
+    address = reverse("run", args=[pair[0].pk])
+    with django_assert_max_num_queries(14):
+        planner.get(address, {"with": str(pair[1].pk)})

@@ -1,0 +1,102 @@
+"""What those who look on are sent while an experiment is under way, and that it does not grow with their number."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from benchhub.bench import testing
+from benchhub.bench.models import LiveLog, Run, Watch
+from benchhub.catalog.models import Hardware
+from benchhub.reports.experiments import live
+from benchhub.ui import feeds
+from benchhub.ui.feeds import VERSION, Feeds
+
+pytestmark = pytest.mark.django_db
+LOG = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.1, 0 failed\n" % (i, 100 * i) for i in (1, 2, 3))
+RUN_FEED_QUERIES = 5  # session, user, whether it is there; run, log
+EXPERIMENT_FEED_QUERIES = 6  # session, user, whether it is there; runs, places of systems, logs
+
+
+@pytest.fixture(autouse=True)
+def own_feeds(monkeypatch):
+    """Keep answers from test to test apart."""
+    monkeypatch.setattr(feeds, "feeds", Feeds())
+
+
+@pytest.fixture
+def running():
+    """A run under load that has printed three seconds; another waits."""
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testing.make_system("18", testing.make_host(), hardware)
+    experiment = testing.make_experiment([system])
+    run = testing.make_run(experiment, system, 8, 1)
+    testing.make_run(experiment, system, 8, 2)
+    Run.objects.filter(pk=run.pk).update(state="reserved")
+    Run.objects.filter(pk=run.pk).update(state="starting")
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
+    attempt = run.attempts.create(number=1)
+    Watch.objects.create(run=run, step="measure")
+    LiveLog.objects.create(attempt=attempt, stream="err", content=LOG, end_offset=len(LOG))
+    return run
+
+
+def address(run, kind="run"):
+    return reverse("run-live", args=[run.pk]) if kind == "run" else reverse("experiment-live", args=[run.experiment_id])
+
+
+def test_a_run_tells_every_second_that_it_has_printed_and_how_long_it_takes(reader, running):
+    feed = reader.get(address(running)).json()
+    assert (feed["values"], feed["unit"]) == ([100.0, 200.0, 300.0], "TPS")
+    assert feed["end_epoch_s"] == pytest.approx(timezone.now().timestamp() + 60, abs=30)
+
+
+def test_an_experiment_has_a_point_for_each_run_under_load_at_the_mean_so_far(reader, running):
+    feed = reader.get(address(running, "experiment")).json()
+    [point] = feed["points"]
+    assert point == {
+        "run": running.pk, "figure": 1, "series": 0, "clients": 8, "value": 200.0, "seconds": 3, "unit": "TPS",
+    }  # fmt: skip
+    assert feed["end_epoch_s"] > timezone.now().timestamp() + 60  # the one that waits is in it
+    assert feed["end_epoch_s"] % live.ROUNDED_S == 0
+
+
+def test_a_run_that_has_ended_is_no_point_and_has_nothing_left(reader, running):
+    Run.objects.filter(pk=running.pk).update(state="failed", ended_at=timezone.now())
+    assert reader.get(address(running, "experiment")).json()["points"] == []
+    feed = reader.get(address(running)).json()
+    assert (feed["values"], feed["end_epoch_s"]) == ([], None)
+
+
+@pytest.mark.parametrize(("kind", "number"), [("run", RUN_FEED_QUERIES), ("experiment", EXPERIMENT_FEED_QUERIES)])
+def test_further_viewers_cost_no_query_of_the_feed_and_get_nothing_twice(
+    reader, running, kind, number, django_assert_num_queries
+):
+    with django_assert_num_queries(number):
+        first = reader.get(address(running, kind))
+    with django_assert_num_queries(3):  # session, user, whether it is there
+        again = reader.get(address(running, kind), headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_what_is_not_there_has_no_feed(reader):
+    assert reader.get(reverse("run-live", args=[1])).status_code == 404
+    assert reader.get(reverse("experiment-live", args=[1])).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["run", "experiment"])
+def test_a_page_under_way_comes_again_only_when_it_has_changed(reader, running, name):
+    page = reverse(name, args=[running.pk if name == "run" else running.experiment_id])
+    version = reader.get(page).context["version"]
+    assert reader.get(page, headers={VERSION: version}).status_code == 204
+    feeds.feeds = Feeds()
+    Run.objects.filter(pk=running.pk).update(cancel_asked_at=timezone.now())
+    changed = reader.get(page, headers={VERSION: version})
+    assert changed.status_code == 200
+    assert changed.context["version"] != version
+
+
+def test_a_version_is_another_one_after_each_move_of_a_run(running):
+    before = live.version(running.experiment_id)
+    assert live.version(running.experiment_id) == before
+    testing.ended(running.experiment.runs.get(repeat=2), "failed", "it broke")
+    assert live.version(running.experiment_id) != before

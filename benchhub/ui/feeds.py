@@ -1,0 +1,96 @@
+"""Answers that many viewers ask for again and again: made once for all of them, and not sent to who has them.
+
+A page under way asks for itself every few seconds. Its version, which costs a query and is kept for a second, tells
+whether anything of it has changed. Where it has, only a few pages at once are made anew for those who only look on: the
+others ask again, so that refreshes never take the threads from people who click.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+VERSION = "BenchHub-Version"
+FRESH_S = 1.0
+MOST_ANSWERS = 512
+MOST_REFRESHES = 2
+
+_turns = threading.BoundedSemaphore(MOST_REFRESHES)
+
+
+class Feeds:
+    """Keep the newest answers for a second, each made by one thread while others wait for it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], str]) -> str:
+        """Return the answer of this key, made anew if it is older than a second."""
+        answer = self._answer(key)
+        with answer.lock:
+            if self._clock() - answer.made_s >= FRESH_S:
+                answer.text = make()
+                answer.made_s = self._clock()
+            return answer.text
+
+    def _answer(self, key: Hashable) -> _Answer:
+        with self._lock:
+            answer = self._answers.setdefault(key, _Answer())
+            self._answers.move_to_end(key)
+            while len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+            return answer
+
+
+class _Answer:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made_s = float("-inf")
+        self.text = ""
+
+
+feeds = Feeds()
+
+
+def version_of(*facts: Any) -> str:
+    """Return a short text that is the same in each process, and another one where any of the facts is."""
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def answer(request: HttpRequest, key: Hashable, make: Callable[[], dict[str, Any]]) -> HttpResponse:
+    """Answer with JSON, or with 304 and nothing where the viewer has this answer already."""
+    text = feeds.get(key, lambda: json.dumps(make(), separators=(",", ":")))
+    etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:20]}"'
+    is_there = request.headers.get("If-None-Match") == etag
+    response = HttpResponse(status=304) if is_there else HttpResponse(text, content_type="application/json")
+    response["ETag"] = etag
+    return response
+
+
+def is_unchanged(request: HttpRequest, key: Hashable, version: Callable[[], str]) -> bool:
+    """Tell whether a page that refreshes itself is as the viewer has it."""
+    version_before = request.headers.get(VERSION)
+    return version_before is not None and version_before == feeds.get(key, version)
+
+
+def refreshed(
+    request: HttpRequest, key: Hashable, version: Callable[[], str], page: Callable[[str], HttpResponse]
+) -> HttpResponse:
+    """Answer with the page, which takes its version; with 204 and nothing where it need not be made anew now."""
+    if VERSION not in request.headers:
+        return page(version())
+    if is_unchanged(request, key, version) or not _turns.acquire(blocking=False):
+        return HttpResponse(status=204)
+    try:
+        return page(version())
+    finally:
+        _turns.release()
