@@ -71,7 +71,7 @@ def script_writers() -> set[int]:
 def denied_hosts(user: Any, hosts: Iterable[int | None]) -> set[int]:
     """Return the keys of the given hosts on which the user may not run; None stands for no host."""
     keys = {key for key in hosts if key is not None}
-    if role(user) == Role.ADMINISTRATOR:
+    if not keys or role(user) == Role.ADMINISTRATOR:
         return set()
     if role(user) == Role.VIEWER:
         return keys

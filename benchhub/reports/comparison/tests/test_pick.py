@@ -70,7 +70,7 @@ def test_the_list_narrows_by_build_configuration_date_and_tag(reader, experiment
 
 
 def test_tags_are_put_to_an_experiment_as_words_between_commas(client, experiment):
-    client.force_login(make_user("ada", Role.RUNNER))
+    client.force_login(make_user("ada", Role.RUNNER, everywhere=True))
     path = f"/experiments/{experiment.pk}/tags"
     client.post(path, {"tags": "NVMe, before  the upgrade,, NVMe"})
     client.post(path, {"tags": "NVMe, after"})

@@ -136,5 +136,6 @@ def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page,
         page.locator(".chart.drawn").wait_for()
         assert lies_above(page, ".switches", ".chart .modebar")
         assert lies_above(page, ".chart .modebar", ".chart .main-svg")
-        assert lies_above(page, ".chart .modebar", ".chart .legend")
+        if width < 400:  # wider ones name lines at their ends
+            assert lies_above(page, ".chart .modebar", ".chart .legend")
         assert not is_too_wide(page)

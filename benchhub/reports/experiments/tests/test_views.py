@@ -142,7 +142,7 @@ def test_three_repeats_show_an_interval_of_their_mean_and_say_so(reader, systems
         testing.succeeded(testing.make_run(experiment, systems[0], 8, repeat), tps)
     response = reader.get(page_of(experiment))
     assertContains(response, "The bar is a 95% interval of the geometric mean (t distribution of logarithms).")
-    assertContains(response, "would not show a stall in")
+    assertContains(response, "no run resembles the one before it, and that none stalls")
     for text in (
         ">95% interval</td>",
         "lowest run 90, highest 110",
