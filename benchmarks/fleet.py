@@ -25,6 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.embedded import ports
 from benchhub.embedded.processes import Child
 from benchmarks.memory import family, pss_mb
@@ -152,7 +153,6 @@ def enrol(daemon: Daemon, number: int, work: Path, programs: Path, private_key: 
     from django.db.models.functions import Now
 
     from benchhub.analysis.protocol import digest
-    from benchhub.bench.plan import plan
     from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild
     from runners import tools
 
@@ -178,7 +178,7 @@ def enrol(daemon: Daemon, number: int, work: Path, programs: Path, private_key: 
     recipe = dict(tools.get("pgbench").data_set(PARAMETERS))
     loaded = {"recipe": recipe, "recipe_digest": digest.digest(recipe), "size_bytes": 1, "checksum": "1"}
     DataSet.objects.create(instance=instance, build=build, **loaded)
-    return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=host.name)
+    return system_under_test(instance, driver=host, hardware=machine, path="loopback", label=host.name)
 
 
 PARAMETERS: dict[str, Any] = {"script": "select-only", "query_mode": "simple", "scale": 1}

@@ -27,7 +27,7 @@ NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experi
 NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
-NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings"}
+NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings", "cluster-ask"}
 NOT_PAGES |= {"run-rerun", "run-live", "run-log", "run-put-back", "experiment-live"}
 NOT_PAGES |= {"token-revoke", "standstill"}
 # Forms like others, for which one needs a second factor or half a sign-in.
@@ -177,7 +177,7 @@ def test_a_published_report_has_no_serious_fault(slug, tab):
 def test_a_form_that_refuses_has_no_serious_fault(name, tab, rows):
     tab.goto("/alive")
     sign_in(tab)
-    tab.goto(reverse(name))
+    tab.goto(reverse(name, kwargs={"pk": rows[PAGES[name]].pk} if PAGES[name] else {}))
     tab.evaluate("document.querySelector('main form').noValidate = true")
     with tab.expect_navigation():
         tab.locator("main form .primary").last.click()

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from benchhub.bench.models import Experiment, Run, System
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
 
@@ -95,7 +96,7 @@ def system(host: Host, machine: Hardware) -> Callable[[Cluster], System]:
             password=cluster.password or "",
             bin_directory=bin_directory,
         )
-        return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=cluster.name)
+        return system_under_test(instance, driver=host, hardware=machine, path="loopback", label=cluster.name)
 
     return make
 

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, PgBuild, Workload
 from benchhub.embedded.postgres import Cluster
 from runners import tools
@@ -59,7 +60,7 @@ def enrol(site: Site, server: Cluster) -> System:
     DataSet.objects.create(
         instance=instance, build=build, recipe=recipe, recipe_digest=digest.digest(recipe), size_bytes=1, checksum="1"
     )
-    return plan.system_under_test(instance, driver=host, hardware=machine, path="loopback", label=site.name)
+    return system_under_test(instance, driver=host, hardware=machine, path="loopback", label=site.name)
 
 
 def queue(system: System, count: int = 1, **fields: Any) -> list[Run]:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from benchhub.bench.models import Event, Run
-from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware, Host, Instance
 from benchhub.embedded import proc
@@ -164,7 +164,7 @@ def test_a_run_whose_server_has_its_host_away_is_cancelled(rig, site, system, se
     other = rig.site("beta")
     served = rows.enrol(other, server)
     instance = Instance.objects.get(pk=served.instance_id)
-    apart = plan.system_under_test(
+    apart = system_under_test(
         instance,
         driver=Host.objects.get(name=site.name),
         hardware=Hardware.objects.get(),

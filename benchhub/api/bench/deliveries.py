@@ -20,7 +20,7 @@ from benchhub.api.core import bodies, parsers, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.bench.results import import_check, import_store
 from runners import tools
 from runners.contract import Outputs
@@ -209,7 +209,7 @@ class ResultRequest(Strict):
 
     def validate_thread_rule(self, rule: str) -> str:
         try:
-            plan.resolve_threads(rule, 1)
+            specs.resolve_threads(rule, 1)
         except ValueError as error:
             raise drf.ValidationError(str(error)) from error
         return rule

@@ -22,6 +22,7 @@ from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.plan import form as plan_form
 from benchhub.bench.plan import growth, plan, preview, repeats
+from benchhub.bench.plan.fields import systems as system_fields
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.queue.form_policy import PolicyForm
 from benchhub.celery import wake
@@ -106,7 +107,7 @@ KEY = drf.IntegerField(min_value=1, max_value=2**63 - 1)
 
 
 SYSTEM = serializer_of(
-    plan_form.SystemForm,
+    system_fields.SystemForm,
     "SystemRequest",
     instance=KEY,
     configuration=drf.IntegerField(
@@ -129,7 +130,7 @@ PLAN = serializer_of(
     ),
     client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the driver."),
     window_zone=drf.CharField(required=False, help_text=ZONE),
-    systems=SYSTEM(many=True, min_length=1, max_length=plan_form.MOST_SYSTEMS),
+    systems=SYSTEM(many=True, min_length=1, max_length=system_fields.MOST_SYSTEMS),
 )
 
 

@@ -8,7 +8,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
-from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.models import Cluster, Configuration
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def test_it_is_removed_only_while_no_run_needs_it(runner, sent, box):
     assert runner.send("post", f"clusters/{cluster.pk}/remove/", {}).status_code == 409  # it is looked at first
     Cluster.objects.update(wanted="")
     place = {"driver": box, "hardware": box.hardware, "path": "socket", "label": "tuned"}
-    system = plan.system_under_test(cluster.instance, **place)
+    system = system_under_test(cluster.instance, **place)
     run = testing.make_run(testing.make_experiment([system]), system, 1, 1)
     assert f"Run {run.pk} needs it" in runner.send("post", f"clusters/{cluster.pk}/remove/", {}).json()["detail"]
     testing.ended(run, "succeeded")

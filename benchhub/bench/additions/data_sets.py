@@ -9,7 +9,7 @@ from django.db.models import F, Max
 
 from benchhub.bench.models import Experiment, Protocol, Run, RunQuerySet
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import plan, specs
 from benchhub.bench.queue import gates, queue
 
 FAR = 1_000_000_000  # positions are unique at every moment, so that they move by way of places that nothing has
@@ -37,7 +37,7 @@ def put_before(run: Run) -> int:
         return 0
     steps = [step._replace(is_canary=run.is_canary) for step in _preparation(experiment, queued_run)]
     _make_room(experiment, queued_run.position, len(steps))
-    protocol = Protocol.stored(plan.protocol_form(experiment, queued_run.system))
+    protocol = Protocol.stored(specs.protocol_form(experiment, queued_run.system))
     rows = enumerate(steps, start=queued_run.position)
     return len(plan.save_runs([plan.run_of(experiment, step, protocol, position) for position, step in rows]))
 

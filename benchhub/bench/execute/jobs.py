@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Host
 from runners import job
@@ -105,7 +105,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         target=target_of(hosts[0]),
         server=target_of(hosts[1]) if len(hosts) > 1 else None,
         attempt=job.Attempt(str(run.uuid), attempt.number, hosts[0].work_directory),
-        spec=plan.spec_now(run) if run.state == State.STARTING else plan.spec_of(run),
+        spec=specs.spec_now(run) if run.state == State.STARTING else specs.spec_of(run),
         password=run.system.instance.password or None,
         expected_s=run.expected_s,
         offset=watch.progress_offset,

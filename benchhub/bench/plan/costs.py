@@ -13,6 +13,7 @@ from django.conf import settings
 from benchhub.analysis.planning import deadlines
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
+from benchhub.bench.plan import specs
 from benchhub.bench.queue.progress import STEPS_GUESS_S
 from benchhub.catalog.models import Workload
 from runners import tools
@@ -81,7 +82,7 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
         steps_s=sum(run_counts) * extra_s,
         disks={str(system.instance): largest for system in systems},
         deadline_s=max(_deadline_s(part, longest_s(part)) for part in parts),
-        load_deadline_s=max(_deadline_s(part, plan.load_guess_s(part.workload)) for part in parts),
+        load_deadline_s=max(_deadline_s(part, specs.load_guess_s(part.workload)) for part in parts),
     )
 
 
@@ -91,7 +92,7 @@ def longest_s(part: Experiment) -> int:
 
 
 def _deadline_s(part: Experiment, expected_s: int) -> int:
-    load_s = plan.load_guess_s(part.workload)
+    load_s = specs.load_guess_s(part.workload)
     return deadlines.deadline_s(expected_s, load_s, least_s=settings.LEAST_DEADLINE_SECONDS)
 
 
@@ -121,7 +122,7 @@ def _one_load_s(workload: Workload, runs: Any) -> float:
     tool = tools.get(workload.tool)
     times = runs.filter(spec__tool=tool.name).values_list("started_at", "ended_at", "spec__parameters")[:RECENT]
     ratios = [(end - start).total_seconds() / tool.load_guess_s(parameters) for start, end, parameters in times]
-    return tool.load_guess_s(workload.parameters) * fmean(ratios) if ratios else plan.load_guess_s(workload)
+    return tool.load_guess_s(workload.parameters) * fmean(ratios) if ratios else specs.load_guess_s(workload)
 
 
 def _ended(kind: str) -> Any:

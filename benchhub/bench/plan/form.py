@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,23 +13,23 @@ from django.http import QueryDict
 
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, System, Window
+from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_policy import POLICY, PolicyFields
 from benchhub.bench.queue.form_times import WindowFields, window_of
-from benchhub.catalog.instances.clusters import NOT_MADE, refusals
-from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.catalog.models import Host, PgBuild
 
-from . import form_design, form_growth, plan
-from .clients import chosen_client, client_builds
-from .form_design import DesignFields, tried
-from .form_growth import GrowthFields
+from . import plan
+from .clients import chosen_client
+from .fields import designs, growing
+from .fields.designs import DesignFields, tried
+from .fields.growing import GrowthFields
+from .fields.systems import Catalogue, SeveralField, SystemForm, SystemFormSet, row_choice, row_of
 
-MOST_SYSTEMS = 12
 DAY_S = 86_400
 PAUSED = {"paused_at": Now(), "pause_reason": "Queued so."}
 # What says nothing of what is run: where it is wrong, the rest of the plan can be looked at all the same.
 BESIDE_THE_RUNS = frozenset({"name", "remark", *POLICY})
-LOOPBACK = ("127.", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,165 +55,6 @@ class PlanRequest:
     def single_parts(self) -> Iterator[PlanRequest]:
         """Yield each part as a plan of its own."""
         yield from (replace(self, parts=(part,)) for part in self.parts)
-
-
-class Catalogue:
-    """The rows that a plan can choose from, by key as text; each list is one query, however many forms show it."""
-
-    @cached_property
-    def workloads(self) -> dict[str, Workload]:
-        return _by_key(Workload.objects.current().order_by("name"))
-
-    @cached_property
-    def instances(self) -> dict[str, Instance]:
-        rows = Instance.objects.current().select_related("host__hardware", "build", "configuration", "cluster")
-        return _by_key(rows.order_by("name"))
-
-    @cached_property
-    def configurations(self) -> dict[str, Configuration]:
-        return _by_key(Configuration.objects.current().order_by("name"))
-
-    @cached_property
-    def hardware(self) -> dict[str, Hardware]:
-        return _by_key(Hardware.objects.current().order_by("name"))
-
-    @cached_property
-    def hosts(self) -> dict[str, Host]:
-        return _by_key(Host.objects.exclude(trust=Host.Trust.ELSEWHERE).order_by("name"))
-
-    def clients(self) -> list[tuple[str, str]]:
-        """Return (folder, label) of each pgbench that a probe found."""
-        versions_by_folder: dict[str, list[str]] = {}
-        for host in self.hosts.values():
-            for folder, build in client_builds(host).items():
-                versions_by_folder.setdefault(folder, []).append(f"{build['pgbench_version']} on {host}")
-        return [
-            (folder, f"pgbench {', '.join(versions)} ({folder})")
-            for folder, versions in sorted(versions_by_folder.items())
-        ]
-
-
-def _by_key(rows: Iterable[Any]) -> dict[str, Any]:
-    return {str(row.pk): row for row in rows}
-
-
-def _choice(rows: Mapping[str, Any], empty: str, *, required: bool = True, **options: Any) -> forms.TypedChoiceField:
-    choices = [("", empty), *((key, str(row)) for key, row in rows.items())]
-    return forms.TypedChoiceField(
-        choices=choices,
-        coerce=partial(_row, rows),
-        empty_value=None,
-        required=required,
-        error_messages={"required": "Choose one."},
-        **options,
-    )
-
-
-class _Several(forms.TypedMultipleChoiceField):
-    def to_python(self, value: Any) -> list[str]:
-        """Return the chosen keys without empty ones."""
-        keys: list[str] = super().to_python([key for key in value or [] if key])
-        return keys
-
-
-def _row(rows: Mapping[str, Any], key: str) -> Any:
-    """Return the row of this key. ValueError, which the field reports, if it has gone since the form was shown."""
-    if key not in rows:
-        raise ValueError(key)
-    return rows[key]
-
-
-class SystemForm(forms.Form):
-    """One system under test; all but the instance can be left to what is known of it."""
-
-    label = forms.CharField(
-        max_length=160, required=False, label="Label (optional)", help_text="Left empty: the build and the instance."
-    )
-    path = forms.ChoiceField(
-        choices=[("", "guessed from the address"), *System.Path.choices], required=False, label="Connection path"
-    )
-
-    def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-        self.fields["instance"] = _choice(catalogue.instances, "Choose an instance")
-        self.fields["configuration"] = _choice(
-            catalogue.configurations,
-            "the instance's own",
-            required=False,
-            help_text="On a cluster of BenchHub's own any, which is applied before each run.",
-        )
-        self.fields["hardware"] = _choice(catalogue.hardware, "that of the host", required=False)
-        self.fields["driver"] = _choice(catalogue.hosts, "the instance's own host", required=False, label="Driver host")
-        self.order_fields(["instance", "configuration", "hardware", "driver", "path", "label"])
-
-    def clean(self) -> dict[str, Any]:
-        """Fill in what was left empty; say beside the field what cannot be known."""
-        values = self.cleaned_data
-        instance = values.get("instance")
-        if instance is None:
-            return values
-        values["driver"] = values.get("driver") or instance.host
-        values["hardware"] = values.get("hardware") or (instance.host and instance.host.hardware)
-        if values["driver"] is None:
-            self.add_error("driver", f"{instance} has no host of its own: choose the host that runs the load.")
-        if values["hardware"] is None:
-            self.add_error("hardware", f"The hardware of {instance}'s host is not known: choose it.")
-        guess = guessed_path(instance, values.get("driver"))
-        values["path"] = values.get("path") or guess
-        values["configuration"] = values.get("configuration") or instance.configuration
-        values["label"] = values.get("label") or _label(instance, values, guess)
-        for field, sentence in cluster_refusals(instance, values).items():
-            self.add_error(field, sentence)
-        return values
-
-
-def _label(instance: Instance, values: Mapping[str, Any], guessed_path: str) -> str:
-    unusual = "" if values["path"] == guessed_path else f", {values['path']}"
-    configuration = values["configuration"]
-    applied = "" if configuration == instance.configuration else f", {configuration}"
-    return f"{instance.build}, {instance}{applied}{unusual}"[:160]
-
-
-def cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return by field why the instance cannot be run so: its configuration, and how a cluster of its own is driven."""
-    cluster, configuration = instance.own_cluster, values["configuration"]
-    if cluster is None:
-        is_own = configuration == instance.configuration
-        return (
-            {} if is_own else {"configuration": f"{instance} has settings of its own: BenchHub changes none of them."}
-        )
-    problems: dict[str, Any] = {}
-    if cluster.made_at is None or cluster.wanted == Cluster.Wanted.REMOVE:
-        return {"instance": NOT_MADE}
-    if values.get("driver") and values["driver"] != instance.host:
-        problems["driver"] = f"{instance} listens on its socket alone: {instance.host} itself drives it."
-    if values["path"] != System.Path.SOCKET:
-        problems["path"] = f"{instance} listens on its socket alone."
-    if sentences := refusals(cluster, configuration):
-        problems["configuration"] = sentences
-    return problems
-
-
-def guessed_path(instance: Instance, driver: Host | None) -> str:
-    if instance.address.startswith("/"):
-        return System.Path.SOCKET
-    is_own = driver is not None and instance.host_id == driver.pk
-    own_addresses = {"localhost", driver.address} if driver else {"localhost"}
-    if is_own and (instance.address.startswith(LOOPBACK) or instance.address in own_addresses):
-        return System.Path.LOOPBACK
-    return System.Path.NETWORK
-
-
-SystemFormSet = forms.formset_factory(
-    SystemForm,
-    extra=0,
-    min_num=1,
-    max_num=MOST_SYSTEMS,
-    absolute_max=MOST_SYSTEMS + 1,  # so many are made, however many somebody says there are
-    validate_min=True,
-    validate_max=True,
-)
 
 
 class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
@@ -246,10 +87,10 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
         self.label_suffix = ""
         for name in POLICY:
             self.fields[name].required = False
-        self.fields["workload"] = _choice(catalogue.workloads, "Choose a workload")
-        self.fields["more_workloads"] = _Several(
+        self.fields["workload"] = row_choice(catalogue.workloads, "Choose a workload")
+        self.fields["more_workloads"] = SeveralField(
             choices=[(key, str(row)) for key, row in catalogue.workloads.items()],
-            coerce=partial(_row, catalogue.workloads),
+            coerce=partial(row_of, catalogue.workloads),
             required=False,
             label="Others as well (optional)",
             help_text="Each makes a part of the design. In conditions the one above is workload 1.",
@@ -264,7 +105,7 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
         return levels
 
     def clean_thread_rule(self) -> list[str]:
-        rules: list[str] = tried(lambda: form_design.thread_rules(self.cleaned_data["thread_rule"]))
+        rules: list[str] = tried(lambda: designs.thread_rules(self.cleaned_data["thread_rule"]))
         return rules
 
 
@@ -313,7 +154,7 @@ class Draft:
 
     def _has(self, *names: str) -> bool:
         """Tell whether any of these fields is wrong or has another value than its default, and must be unfolded."""
-        defaults = {None, "", "0", "False", "[]", *map(str, form_design.DEFAULTS.values())} - {"1"}
+        defaults = {None, "", "0", "False", "[]", *map(str, designs.DEFAULTS.values())} - {"1"}
         return any(str(self.plan[name].value() or "") not in defaults or self.plan[name].errors for name in names)
 
     @property
@@ -356,13 +197,13 @@ class Draft:
     def _plan_request(self, systems: Sequence[System], client: Mapping[str, Any]) -> PlanRequest:
         values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
         labels = tuple(form.cleaned_data["label"] for form in self.systems)
-        parts = form_design.parts(self._experiment(values, client), values, len(systems))
+        parts = designs.parts(self._experiment(values, client), values, len(systems))
         beside = {"name": values["name"], "preset": values["preset"], "window": window_of(values)}
         return PlanRequest(tuple(parts), tuple(systems), labels, client, **beside)
 
     def _system(self, values: Mapping[str, Any]) -> System:
         names = ("driver", "hardware", "path", "label", "configuration")
-        return plan.asked_system(values["instance"], **{name: values[name] for name in names})
+        return asked_system(values["instance"], **{name: values[name] for name in names})
 
     def _refuse_doubles(self, rows: Sequence[tuple[SystemForm, System]]) -> None:
         digests: set[str] = set()
@@ -390,9 +231,9 @@ class Draft:
         names = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum")
         policy = {name: values[name] for name in POLICY if values[name] not in (None, "")}
         return Experiment(
-            **({name: values[name] for name in names} | form_growth.values(values)),
+            **({name: values[name] for name in names} | growing.values(values)),
             **policy,
-            **form_design.values(values),
+            **designs.values(values),
             **(PAUSED if values["is_paused"] else {}),
             checkpoint=values["checkpoint"],
             client_levels=values["levels"],
@@ -402,16 +243,14 @@ class Draft:
 
     def _refuse_what_systems_cannot(self, systems: Sequence[System]) -> None:
         values = self.plan.cleaned_data
-        growth_refusals = form_growth.refusals(values, len(self.systems.forms))
-        for field, sentence in (form_design.refusals(values, systems) | growth_refusals).items():
+        growth_refusals = growing.refusals(values, len(self.systems.forms))
+        for field, sentence in (designs.refusals(values, systems) | growth_refusals).items():
             self.plan.add_error(field, sentence)
 
     def _refuse_runs(self, plan_request: PlanRequest) -> None:
         """Refuse too many parts, a plan without a run, and what the load generator refuses."""
-        if len(plan_request.parts) > form_design.MOST_PARTS:
-            self.plan.add_error(
-                "scales", f"These are {len(plan_request.parts)} parts: more than {form_design.MOST_PARTS}."
-            )
+        if len(plan_request.parts) > designs.MOST_PARTS:
+            self.plan.add_error("scales", f"These are {len(plan_request.parts)} parts: more than {designs.MOST_PARTS}.")
         elif not plan_request.parts:
             self.plan.add_error("left_out", "The conditions leave no run in the plan.")
         else:

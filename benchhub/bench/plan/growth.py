@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from benchhub.analysis.curves import decide
 from benchhub.bench.models import Experiment, Growth, Protocol, Run, System
 from benchhub.bench.models.states import State
+from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
 
 from . import plan
@@ -164,7 +165,7 @@ def _plan(experiment: Experiment, step: Step) -> list[Run]:
     """Put the step's runs at the end of the experiment; a data set that is to be loaded anew comes before each."""
     last = experiment.runs.aggregate(last=Max("position"))["last"] or 0
     steps = [planned for system, clients in step for planned in _steps(experiment, system, clients)]
-    protocols = {system.pk: Protocol.stored(plan.protocol_form(experiment, system)) for system, _ in step}
+    protocols = {system.pk: Protocol.stored(specs.protocol_form(experiment, system)) for system, _ in step}
     rows = enumerate(steps, start=last + 1)
     return plan.save_runs([plan.run_of(experiment, planned, protocols[planned.system.pk], i) for i, planned in rows])
 

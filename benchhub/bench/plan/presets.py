@@ -11,7 +11,7 @@ from benchhub.catalog.models import Workload
 from runners import tools
 from runners.tools.kinds import PublishedWorkload
 
-from . import form_design
+from .fields import designs
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ PRESETS = {preset.name: preset for preset in (REPORT_A, REPORT_B)}
 def prepared(preset: Preset) -> None:
     """Make the workloads that the preset chooses where the catalogue has none like them."""
     for workload in preset.workloads:
-        form_design.saved_workload(workload)
+        designs.saved_workload(workload)
 
 
 def initial(preset: Preset) -> tuple[dict[str, Any], list[dict[str, Any]]]:

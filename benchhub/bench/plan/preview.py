@@ -14,6 +14,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.planning.levels import spell
 from benchhub.bench.models import Design, Experiment, Run, System
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.form_policy import POLICY
 from benchhub.bench.queue.form_times import window_values
@@ -21,9 +22,11 @@ from benchhub.bench.queue.progress import counted
 from benchhub.catalog.models import PgBuild
 
 from . import costs as plan_costs
-from . import form_design, form_growth, growth, plan
+from . import growth, plan
 from .costs import Costs
-from .form import PlanForm, PlanRequest, SystemForm
+from .fields import designs, growing
+from .fields.systems import SystemForm
+from .form import PlanForm, PlanRequest
 from .warnings import warnings
 
 SPELLED_OUT = 12
@@ -44,7 +47,7 @@ DEFAULTS = {
     "failure_policy": Experiment.FailurePolicy.CONTINUE,
     "failure_limit": 3,
     "attempts_if_lost": 2,
-    **form_design.DEFAULTS,
+    **designs.DEFAULTS,
 }
 
 
@@ -183,7 +186,7 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
         )
     for part, to_load in zip(plan_request.parts, plan.loads(plan_request.parts, systems), strict=True):
         part.client_build, part.created_by, part.design = client, user, design
-        part.workload = form_design.saved_workload(part.workload)
+        part.workload = designs.saved_workload(part.workload)
         plan.queue(part, systems, to_load)
         if plan_request.window:
             timetable.confine(part, plan_request.window)
@@ -191,7 +194,7 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
 
 
 def _save_system(system: System) -> System:
-    return plan.system_under_test(
+    return system_under_test(
         system.instance,
         driver=system.driver,
         hardware=system.hardware,
@@ -207,7 +210,7 @@ def _save_system(system: System) -> System:
 def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the form's values, and those of its systems, for a plan like the experiment's."""
     names = ("name", "remark", "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint")
-    values = {name: getattr(experiment, name) for name in (*names, *POLICY, *form_design.SAME)}
+    values = {name: getattr(experiment, name) for name in (*names, *POLICY, *designs.SAME)}
     values |= {
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
@@ -217,7 +220,7 @@ def like(experiment: Experiment) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "canary": bool(experiment.canary),
         "kept_only": "\n".join(experiment.kept_only),
         "left_out": "\n".join(experiment.left_out),
-        **form_growth.initial(experiment),
+        **growing.initial(experiment),
         **window_values(experiment),
     }
     rows = experiment.experimentsystem_set.select_related("system__instance__cluster")

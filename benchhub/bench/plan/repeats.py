@@ -14,9 +14,10 @@ from benchhub.analysis.planning.design import in_turn
 from benchhub.analysis.planning.levels import CLIENTS, RATES, spell
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, Protocol, Run, System
+from benchhub.bench.plan import specs
 
 from . import plan
-from .form_design import tried
+from .fields.designs import tried
 
 MOST = 50
 INTRO = (
@@ -56,7 +57,7 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
     steps = _steps(locked, systems, levels, repeats)
     missing = plan.without_data_set(locked, list(dict.fromkeys(step.system for step in steps)))
     last = locked.runs.aggregate(last=Max("position"))["last"] or 0
-    protocols = {key: Protocol.stored(plan.protocol_form(locked, system)) for key, system in systems.items()}
+    protocols = {key: Protocol.stored(specs.protocol_form(locked, system)) for key, system in systems.items()}
     # Loads that belong to no level are counted by their repeat.
     loads = locked.runs.filter(kind=Run.Kind.LOAD, clients=0)
     counts = {system: loads.filter(system=system).count() for system in missing}

@@ -17,6 +17,7 @@ from benchhub.analysis.protocol.settings import seconds
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
 from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment, System, Tenancy
+from benchhub.bench.plan import specs
 from benchhub.bench.queue import gates, timetable
 from benchhub.catalog.models import Host
 from runners import tools
@@ -24,7 +25,7 @@ from runners import tools
 from . import plan
 from .costs import data_set_bytes, longest_s
 from .form import PlanRequest
-from .plan import protocol_form
+from .specs import protocol_form
 
 DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
 
@@ -104,7 +105,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         server=str(server or system.instance),
         driver=str(system.driver),
         levels=levels,
-        threads=tuple(plan.resolve_threads(part.thread_rule, clients) for clients in levels),
+        threads=tuple(specs.resolve_threads(part.thread_rule, clients) for clients in levels),
         size=part.workload.size,
         duration_s=part.duration_s,
         repeats=max(part.repeats, part.most_runs),
@@ -165,7 +166,7 @@ def _tenants(plan_request: PlanRequest) -> Iterator[str]:
     part = plan_request.experiment
     instances = [system.instance_id for system in plan_request.systems]
     tenancies = Tenancy.objects.filter(instance__in=instances, experiment__paused_at=None)
-    others = tenancies.exclude(experiment__recipe_digest=plan.recipe_digest(part.workload))
+    others = tenancies.exclude(experiment__recipe_digest=specs.recipe_digest(part.workload))
     for other in Experiment.objects.filter(tenancies__in=others).select_related("workload").distinct().order_by("pk"):
         yield _between(part, other) if part.data_set_policy == part.DataSetPolicy.BETWEEN else _behind(other)
 
@@ -178,7 +179,7 @@ def _behind(other: Experiment) -> str:
 def _between(part: Experiment, other: Experiment) -> str:
     if part.priority <= other.priority:
         return f"{_behind(other)} To come between, it needs a priority above {other.priority}."
-    own_s, others_s = (plan.load_guess_s(experiment.workload) for experiment in (part, other))
+    own_s, others_s = (specs.load_guess_s(experiment.workload) for experiment in (part, other))
     return (
         f"It comes between the runs of {other}, which then wait: its own data set is loaded first (about "
         f"{duration(own_s)}), and that of {other} anew afterwards (about {duration(others_s)})."

@@ -16,7 +16,8 @@ from typing import Any
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
 from runners import tools
@@ -270,7 +271,7 @@ def _spec(line: ImportedRun, clients: int, workload: Workload) -> RunSpec:
         endpoint=Endpoint(line.place.path, "elsewhere", 0, "", ""),  # type: ignore[arg-type]  # one of the paths
         parameters=workload.parameters,
         clients=clients,
-        threads=plan.resolve_threads(conditions.thread_rule, clients),
+        threads=specs.resolve_threads(conditions.thread_rule, clients),
         duration_s=conditions.duration_s,
         warmup_s=conditions.warmup_s,
         vacuum=conditions.vacuum,
@@ -339,7 +340,7 @@ class Places:
 
     def _system(self, place: Place) -> Any:
         build, configuration = self.build(place.postgresql), self.catalogue.configurations[place.configuration]
-        return plan.system_under_test(
+        return system_under_test(
             _instance(self.host(place.host), build, configuration),
             driver=self.host(place.driver),
             hardware=self.catalogue.hardware[place.hardware],

@@ -29,7 +29,7 @@ from benchhub.bench.models import (
     System,
 )
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Host
 
@@ -186,7 +186,7 @@ def _runs(
     """Yield the runs, unsaved, in the order of the lines."""
     systems = _systems(experiment, group, places)
     _require_permit(systems, delivery.by, group)
-    protocols = {key: Protocol.stored(plan.protocol_form(experiment, system)) for key, system in systems.items()}
+    protocols = {key: Protocol.stored(specs.protocol_form(experiment, system)) for key, system in systems.items()}
     position = experiment.runs.aggregate(last=Max("position"))["last"] or 0
     now = timezone.now()  # one value: the rows then go by one short statement
     for number, reading in enumerate(group, start=position + 1):

@@ -16,7 +16,7 @@ from benchhub.analysis.protocol import digest
 from benchhub.analysis.protocol.settings import readable_text, same_setting
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.catalog.models import DataSet
 from runners import confinement, tools
 from runners.contract import (
@@ -102,7 +102,7 @@ def store(
 
 def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
     """Return what the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever they say."""
-    spec = plan.spec_of(run)
+    spec = specs.spec_of(run)
     tool = tools.get(spec.tool)
     if OVERDUE_FILE in outputs.files and outputs.returncode:
         return RunResult("failed", overdue_reason(spec, outputs), tool.parser)
@@ -176,7 +176,7 @@ def result_row(
 
 def throughput_name(run: Run) -> str:
     """Return the name of the measure that stands for the run, and of its series: tps, mqth."""
-    return tools.get(plan.spec_of(run).tool).unit.lower()
+    return tools.get(specs.spec_of(run).tool).unit.lower()
 
 
 def series_rows(run: Run, result: RunResult) -> list[Series]:
@@ -240,7 +240,7 @@ def difference_doubt(row: Mapping[str, str]) -> Doubt:
 
 def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """Return a doubt where numbers of the run contradict: asked, printed, logged, and counted by the server."""
-    spec = replace(plan.spec_of(run), clients=run.clients, threads=run.threads)
+    spec = replace(specs.spec_of(run), clients=run.clients, threads=run.threads)
     growth = observed.deltas.get("pg_stat_database", {}).get("xact_commit")
     return list(audit.audit(numbers.evidence(spec, result, growth)))
 
@@ -277,7 +277,7 @@ def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
     """Forget the data set where a check did not find it, so that the next plan loads it; return what to do."""
     if not lacks_data_set(outputs):
         return []
-    recipe_digest = plan.recipe_digest(run.experiment.workload)
+    recipe_digest = specs.recipe_digest(run.experiment.workload)
     current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=recipe_digest, replaced_at=None)
     current.update(replaced_at=Now())
     return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
@@ -285,7 +285,7 @@ def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
 
 def store_data_set(run: Run, outputs: Outputs) -> None:
     """Store the data set that a load run made, in place of the one that the instance had before."""
-    spec = plan.spec_of(run)
+    spec = specs.spec_of(run)
     recipe = dict(tools.get(spec.tool).data_set(spec.parameters))
     instance = run.system.instance
     size_bytes, checksum = int(outputs.files["size_bytes.txt"]), outputs.files["fingerprint.txt"].decode().strip()

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from benchhub.bench.models import Run
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.ui.csv_cells import harmless
 from runners import tools
 from runners.contract import ConnectionPath, RunSpec
@@ -59,7 +59,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
 
 def _spec(run: Run) -> RunSpec:
     """Return the spec with the share that was logged, which a repeat needs no pilot to find."""
-    spec = replace(plan.spec_of(run), pilot_s=0, telemetry="", data_directory="", cluster=None)
+    spec = replace(specs.spec_of(run), pilot_s=0, telemetry="", data_directory="", cluster=None)
     histogram = run.histograms.first()
     return replace(spec, log_sampling_rate=histogram.sampling_rate) if histogram else spec
 

@@ -15,7 +15,9 @@ from benchhub.analysis.tuning.treatments import Step, Treatment
 from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.clients import chosen_client
-from benchhub.bench.plan.form import Catalogue, PlanRequest, cluster_refusals
+from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals
+from benchhub.bench.plan.form import PlanRequest
+from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
 from benchhub.catalog.instances.clusters import refusals
 from benchhub.catalog.models import Configuration, Instance, PgBuild
@@ -173,7 +175,7 @@ class SeriesDraft:
         for treatment in rows:
             configuration = self._configuration(values["baseline"], treatment, values)
             label = f"{instance.build}, {treatments.label(treatment, self._steps, values['kind'])}"
-            yield plan.asked_system(
+            yield asked_system(
                 instance,
                 driver=instance.host,
                 hardware=instance.host.hardware,

@@ -11,9 +11,10 @@ from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.analysis.tuning import fractions, treatments
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.models.design import LONGEST_SERIES_NAME
-from benchhub.bench.plan import form_design
-from benchhub.bench.plan.form import DAY_S, Catalogue
-from benchhub.bench.plan.form_design import tried
+from benchhub.bench.plan.fields import designs
+from benchhub.bench.plan.fields.designs import tried
+from benchhub.bench.plan.fields.systems import Catalogue
+from benchhub.bench.plan.form import DAY_S
 from benchhub.catalog.workloads.configuration_form import SettingsField
 
 USUAL_SIZE = ""
@@ -122,7 +123,7 @@ class SeriesForm(forms.Form):
 
     def clean_thread_rule(self) -> str:
         """Return the one rule; a series is one experiment, under one protocol."""
-        rules: list[str] = tried(lambda: form_design.thread_rules(self.cleaned_data["thread_rule"]))
+        rules: list[str] = tried(lambda: designs.thread_rules(self.cleaned_data["thread_rule"]))
         if len(rules) > 1:
             raise forms.ValidationError("A series has one thread rule: write one of them.")
         return rules[0]

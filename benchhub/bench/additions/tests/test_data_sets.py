@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.additions import data_sets, due
 from benchhub.bench.models import Event, Experiment, Run, Tenancy
@@ -11,6 +12,7 @@ from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.bench.queue import gates, queue
 from benchhub.catalog.models import DataSet, Hardware, Workload
+from runners import tools
 
 pytestmark = pytest.mark.django_db
 BETWEEN, WAIT = Experiment.DataSetPolicy.BETWEEN, Experiment.DataSetPolicy.WAIT
@@ -40,9 +42,9 @@ def planned(systems, scale=10, **fields):
 
 
 def load_data(system, scale):
-    recipe = plan.tools.get("pgbench").data_set({**testing.PARAMETERS, "scale": scale})
+    recipe = tools.get("pgbench").data_set({**testing.PARAMETERS, "scale": scale})
     DataSet.objects.filter(instance=system.instance).delete()
-    fields = {"recipe": dict(recipe), "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": dict(recipe), "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
     return DataSet.objects.create(instance=system.instance, build=system.build, **fields)
 
 

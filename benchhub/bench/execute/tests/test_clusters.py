@@ -9,7 +9,7 @@ import pytest
 from benchhub.bench.execute import clusters
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances.clusters import refusals
 from benchhub.catalog.models import Cluster, Configuration, DataSet, Instance
 
@@ -74,7 +74,7 @@ def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, exper
         configuration = Configuration.objects.create(name=f"step {number}", settings=settings)
         assert refusals(own, configuration) == []
         place = {"driver": host, "hardware": machine, "path": "socket", "label": f"step {number}"}
-        systems.append(plan.system_under_test(instance, configuration=configuration, **place))
+        systems.append(system_under_test(instance, configuration=configuration, **place))
     runs = worker.finish(experiment(*systems, repeats=2))
     assert [run.state for run in runs] == [State.SUCCEEDED] * 5, [run.reason for run in runs]
     assert [run.kind for run in runs] == ["load", *["measure"] * 4]
@@ -88,7 +88,7 @@ def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, exper
 
 def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, experiment, machine, host):
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
-    run = worker.finish(experiment(plan.system_under_test(made(own), **place), duration_s=2))[-1]
+    run = worker.finish(experiment(system_under_test(made(own), **place), duration_s=2))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     assert run.found.differences == []
     assert "settings_differ" not in {doubt["code"] for doubt in run.result.doubts}
@@ -117,7 +117,7 @@ def test_a_cluster_whose_folder_is_somebody_elses_is_neither_made_nor_removed(ow
 
 def test_a_cluster_is_not_removed_while_a_run_waits(own, experiment, machine, host):
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
-    experiment(plan.system_under_test(made(own), **place))
+    experiment(system_under_test(made(own), **place))
     assert visited(own, "remove").contact_error == clusters.NEEDED
     assert Path(own.folder, "data", "PG_VERSION").exists()
     Run.objects.update(cancel_asked_at="2026-01-01T00:00:00Z")
@@ -127,6 +127,6 @@ def test_a_cluster_is_not_removed_while_a_run_waits(own, experiment, machine, ho
 def test_a_settings_file_of_a_run_is_shown_as_of_its_last_start(own, worker, experiment, machine, host):
     configuration = Configuration.objects.create(name="big", settings={"work_mem": "9MB"})
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "big"}
-    system = plan.system_under_test(made(own), configuration=configuration, **place)
+    system = system_under_test(made(own), configuration=configuration, **place)
     worker.finish(experiment(system))
     assert "work_mem = '9MB'" in visited(own, "look").facts["last_start"]

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from benchhub.bench.execute import visits
 from benchhub.bench.models import Attempt, Evidence, Experiment, Hold, Result, Run, Tenancy, Watch
 from benchhub.bench.models.states import State
-from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
@@ -80,7 +80,7 @@ def test_a_server_on_another_host_is_observed_there_on_the_clock_of_the_load(
     driver.pk, driver.name, driver.address = None, "driver", "localhost"
     driver.work_directory = f"{host.work_directory}-driver"
     driver.save()
-    apart = plan.system_under_test(instance, driver=driver, hardware=machine, path="network", label="apart")
+    apart = system_under_test(instance, driver=driver, hardware=machine, path="network", label="apart")
     run = worker.finish(experiment(apart, duration_s=3))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     metrics = {row.metric: row.values for row in run.telemetry.all()}
@@ -205,7 +205,7 @@ def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number
     configuration = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})
     server.instance.configuration = configuration
     server.instance.save()
-    changed = plan.system_under_test(
+    changed = system_under_test(
         server.instance, driver=server.driver, hardware=server.hardware, path="loopback", label="asked 77MB"
     )
     run = worker.finish(experiment(changed))[-1]
@@ -283,7 +283,7 @@ def test_a_server_apart_from_its_driver_is_held_and_watched_as_well(worker, syst
     server.save()
     Instance.objects.filter(pk=driven_here.instance_id).update(host=server)
     instance = Instance.objects.get(pk=driven_here.instance_id)
-    apart = plan.system_under_test(instance, driver=host, hardware=driven_here.hardware, path="network", label="apart")
+    apart = system_under_test(instance, driver=host, hardware=driven_here.hardware, path="network", label="apart")
     assert not apart.driven_locally
     planned = experiment(apart)
     worker.tick()
@@ -297,7 +297,7 @@ def test_a_server_apart_from_its_driver_is_held_and_watched_as_well(worker, syst
 def test_a_managed_database_needs_a_connection_only(worker, system, experiment, cluster16, host):
     on_host = system(cluster16)
     Instance.objects.filter(pk=on_host.instance_id).update(host=None)
-    managed = plan.system_under_test(
+    managed = system_under_test(
         Instance.objects.get(pk=on_host.instance_id),
         driver=host,
         hardware=on_host.hardware,

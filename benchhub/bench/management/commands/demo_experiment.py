@@ -19,6 +19,7 @@ from benchhub.bench.execute import visits
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
 from benchhub.bench.queue.progress import Progress
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
@@ -141,7 +142,7 @@ def ensure_system(host: Host, instance_facts: dict[str, Any]) -> System:
         },
     )
     hardware = Hardware.objects.current().get(name=HARDWARE_NAME)
-    return plan.system_under_test(
+    return system_under_test(
         instance, driver=host, hardware=hardware, path=System.Path.LOOPBACK, label=str(instance.build)
     )
 

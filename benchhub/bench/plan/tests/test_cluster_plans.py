@@ -6,7 +6,7 @@ from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
-from benchhub.bench.plan import plan, preview
+from benchhub.bench.plan import preview, specs
 from benchhub.bench.plan.form import Draft
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration
@@ -46,7 +46,7 @@ def test_one_instance_is_planned_with_several_configurations_in_turn_and_one_loa
     assert [run.spec["cluster"]["settings"] for run in runs[1:3]] == [{"work_mem": "1MB"}, {"work_mem": "64MB"}]
     assert runs[1].spec["cluster"]["settings_in_force"] == {"work_mem": "1024"}
     assert runs[1].spec["endpoint"]["address"] == "/data/own" and runs[1].spec["endpoint"]["path"] == "socket"
-    assert plan.spec_of(runs[1]).cluster.initdb_options[1] == "--auth-local=peer"
+    assert specs.spec_of(runs[1]).cluster.initdb_options[1] == "--auth-local=peer"
     assert runs[1].protocol.form["restart"] is True
     assert runs[1].system.label == "PostgreSQL 18.1, own, small"
 

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
-from benchhub.bench.plan import plan
 from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import DataSet, Host, Instance, Workload
 
@@ -235,7 +235,7 @@ def test_scales_for_workloads_that_have_none_are_refused(planner, filled, tatp):
 
 def test_a_data_set_that_is_there_is_loaded_again_once_another_part_has_replaced_it(filled, servers):
     recipe = {"tool": "pgbench", "scale": 10}
-    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": recipe, "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
     for instance in Instance.objects.all():
         DataSet.objects.create(instance=instance, build=instance.build, **fields)
     assert [part.load_count for part in look({**filled, "scales": "20, 10"}).parts] == [2, 2]

@@ -1,9 +1,9 @@
 import pytest
 
 from benchhub.bench import testing
-from benchhub.bench.plan import form_design
 from benchhub.bench.plan.clients import chosen_client
-from benchhub.bench.plan.form import guessed_path
+from benchhub.bench.plan.fields import designs
+from benchhub.bench.plan.fields.systems import guessed_path
 from benchhub.catalog.models import Host, Workload
 
 pytestmark = pytest.mark.django_db
@@ -62,4 +62,4 @@ def test_a_build_without_pgbench_drives_nothing():
 )
 def test_a_workload_at_another_scale_is_not_called_by_the_one_that_it_has_not(name, scaled):
     workload = Workload(name=name, tool="pgbench", parameters={"script": "select-only", "scale": 10})
-    assert form_design.at_scale(workload, 20).name == scaled
+    assert designs.at_scale(workload, 20).name == scaled

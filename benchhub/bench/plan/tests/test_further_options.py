@@ -4,9 +4,10 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import plan, specs
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import Hardware, Workload
 
@@ -85,7 +86,7 @@ def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload
     def forms(**options):
         own = Workload(name="own", tool="pgbench", parameters={**PLAIN, **options})
         experiment = Experiment(name="e", workload=own, client_levels=[1], duration_s=3, client_build=system.build)
-        return plan.digest.digest(plan.protocol_form(experiment, system)), plan.recipe_digest(own)
+        return digests.digest(specs.protocol_form(experiment, system)), specs.recipe_digest(own)
 
     protocol, data_set = forms()
     for options in ({"connect_each": True}, {"max_tries": 2}, {"failures_detailed": True}):

@@ -9,6 +9,7 @@ from django.db import connection
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Growth, Run
 from benchhub.bench.models.states import State
@@ -37,7 +38,7 @@ def planned(systems):
         workload = testing.make_experiment(used_systems).workload
         for system in used_systems:
             recipe = {"tool": "pgbench", "scale": testing.PARAMETERS["scale"]}
-            data_set = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+            data_set = {"recipe": recipe, "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
             DataSet.objects.create(instance=system.instance, build=system.build, **data_set)
         build = used_systems[0].build
         experiment = Experiment(name="e", workload=workload, client_build=build, client_bin_directory="/b", **values)

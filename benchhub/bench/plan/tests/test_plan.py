@@ -4,9 +4,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Result, Run, System
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import plan, specs
+from benchhub.bench.plan.systems import asked_system, system_under_test
 from benchhub.bench.queue.progress import clock, run_seconds_left, seconds_left
 from benchhub.catalog.models import DataSet, Hardware, Workload
 
@@ -44,7 +46,7 @@ def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(syste
         instance=systems[0].instance,
         build=systems[0].build,
         recipe=RECIPE,
-        recipe_digest=plan.digest.digest(RECIPE),
+        recipe_digest=digests.digest(RECIPE),
         size_bytes=1,
         checksum="x",
     )
@@ -53,7 +55,7 @@ def test_a_data_set_that_is_there_is_not_loaded_again_but_another_scale_is(syste
 
 
 def test_a_data_set_that_a_load_in_the_queue_will_replace_is_loaded_again(systems):
-    data_set = {"recipe": RECIPE, "recipe_digest": plan.digest.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
+    data_set = {"recipe": RECIPE, "recipe_digest": digests.digest(RECIPE), "size_bytes": 1, "checksum": "x"}
     DataSet.objects.create(instance=systems[0].instance, build=systems[0].build, **data_set)
     parameters = {"script": "select-only", "query_mode": "simple", "scale": 20}
     larger = Workload.objects.create(name="larger", tool="pgbench", parameters=parameters)
@@ -71,13 +73,13 @@ def test_a_data_set_that_a_load_in_the_queue_will_replace_is_loaded_again(system
     [("clients", 7, 7), ("clients/2", 8, 4), ("clients/2", 1, 1), ("clients/4", 6, 1), ("4", 2, 2), ("4", 9, 4)],
 )
 def test_threads_follow_the_rule_and_are_never_more_than_clients(rule, clients, threads):
-    assert plan.resolve_threads(rule, clients) == threads
+    assert specs.resolve_threads(rule, clients) == threads
 
 
 @pytest.mark.parametrize("rule", ["", "0", "many", "clients/", "clients/x", "clients/0", "-1", "999999999"])
 def test_a_rule_that_is_none_says_what_to_write(rule):
     with pytest.raises(ValueError, match="write clients, clients/2 or a number"):
-        plan.resolve_threads(rule, 4)
+        specs.resolve_threads(rule, 4)
 
 
 def test_a_plan_that_cannot_be_run_leaves_nothing_behind(systems):
@@ -101,15 +103,15 @@ def test_another_duration_is_another_protocol(systems):
 def test_asking_for_the_same_system_again_gives_the_same_row(systems):
     system = systems[0]
     fields = {"driver": system.driver, "hardware": system.hardware, "path": "loopback", "label": "one"}
-    first = plan.system_under_test(system.instance, **fields)
-    assert plan.system_under_test(system.instance, **{**fields, "label": "another label"}) == first
-    assert plan.system_under_test(system.instance, **{**fields, "path": "network"}) != first
+    first = system_under_test(system.instance, **fields)
+    assert system_under_test(system.instance, **{**fields, "label": "another label"}) == first
+    assert system_under_test(system.instance, **{**fields, "path": "network"}) != first
     assert System.objects.filter(label="another label").count() == 0
 
 
 def test_the_frozen_plan_reads_back_as_it_was(systems):
     run = queued(systems)[-1]
-    spec = plan.spec_of(run)
+    spec = specs.spec_of(run)
     assert (spec.clients, spec.threads, spec.duration_s, spec.expected_s) == (8, 8, 3, 3)
     assert spec.application_name == f"benchhub-{run.uuid}"
     assert (spec.endpoint.path, spec.endpoint.database) == ("socket", "bench")
@@ -127,7 +129,7 @@ def sampled(systems, level, workload):
     """Return the first system's run at this level, and the share of transactions that it will log."""
     fields = {"duration_s": 300, "client_levels": [level], "repeats": 1, "workload": workload}
     [run] = [run for run in queued(systems, **fields) if run.system == systems[0] and run.kind == Run.Kind.MEASURE]
-    return run, plan.spec_of(run).log_sampling_rate
+    return run, specs.spec_of(run).log_sampling_rate
 
 
 def test_what_keeps_no_log_leaves_no_share_of_it_out(systems):
@@ -172,10 +174,10 @@ def test_a_run_starts_without_its_pilot_where_the_rate_has_been_seen_since_it_wa
     first, second = (
         run for run in queued(systems, client_levels=[1], repeats=2) if run.system == systems[0] and run.clients
     )
-    assert plan.spec_now(second) == plan.spec_of(second)
-    assert plan.spec_of(second).pilot_s == 1
+    assert specs.spec_now(second) == specs.spec_of(second)
+    assert specs.spec_of(second).pilot_s == 1
     succeed(first, 3_900.0)
-    started, planned = plan.spec_now(second), plan.spec_of(second)
+    started, planned = specs.spec_now(second), specs.spec_of(second)
     assert (started.log_sampling_rate, started.pilot_s, planned.pilot_s) == (1.0, 0, 1)
     assert started == replace(planned, log_sampling_rate=1.0, pilot_s=0, expected_tps=7_800.0)
 
@@ -211,10 +213,10 @@ def test_a_time_is_shown_as_on_a_clock(seconds, text):
 def test_looking_at_a_system_that_is_new_saves_nothing(systems):
     system, count = systems[0], System.objects.count()
     fields = {"driver": system.driver, "hardware": system.hardware, "path": "loopback", "label": "one"}
-    assert plan.asked_system(system.instance, **fields).pk is None
+    assert asked_system(system.instance, **fields).pk is None
     assert System.objects.count() == count
-    saved = plan.system_under_test(system.instance, **fields)
-    assert plan.asked_system(system.instance, **fields) == saved
+    saved = system_under_test(system.instance, **fields)
+    assert asked_system(system.instance, **fields) == saved
     assert (saved.label, saved.build, saved.path) == ("one", system.build, "loopback")
 
 

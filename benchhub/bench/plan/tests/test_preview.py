@@ -5,9 +5,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, System
-from benchhub.bench.plan import plan
 from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
@@ -223,7 +223,7 @@ def test_a_managed_instance_needs_a_driver_and_hardware(planner, box, recipe):
 
 def test_data_sets_that_are_there_are_not_counted_as_loads(filled, servers):
     recipe = {"tool": "pgbench", "scale": 10}
-    data_set = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    data_set = {"recipe": recipe, "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
     DataSet.objects.create(instance=servers[0], build=servers[0].build, **data_set)
     assert look(filled).load_count == 1
 

@@ -2,6 +2,7 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
 from benchhub.bench.plan import plan, repeats
@@ -31,7 +32,7 @@ def experiment(systems):
 
 def load_data(system, scale=10):
     recipe = {"tool": "pgbench", "scale": scale}
-    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": recipe, "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
     DataSet.objects.filter(instance=system.instance).delete()
     return DataSet.objects.create(instance=system.instance, build=system.build, **fields)
 

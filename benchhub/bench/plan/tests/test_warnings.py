@@ -8,6 +8,7 @@ from pytest_django.asserts import assertContains
 
 from benchhub.bench.models import Experiment, Tenancy
 from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.plan.testing import NEW, form_of, look
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Instance, Workload
@@ -86,7 +87,7 @@ def test_a_load_generator_that_a_probe_did_not_find_on_the_driver_is_refused_bef
 def begun(server, workload, **fields):
     """Make an experiment of 600 s of which a run was started on the server."""
     host = server.host
-    system = plan.system_under_test(server, driver=host, hardware=host.hardware, path="socket", label="x")
+    system = system_under_test(server, driver=host, hardware=host.hardware, path="socket", label="x")
     build, values = system.build, {"client_levels": [1, 2], "duration_s": 300, **fields}
     experiment = Experiment(name="Nightly", workload=workload, client_build=build, client_bin_directory="/b", **values)
     plan.queue(experiment, [system], to_load=[])

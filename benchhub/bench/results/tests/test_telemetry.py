@@ -6,7 +6,7 @@ import pytest
 
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry
-from benchhub.bench.plan import plan
+from benchhub.bench.plan import specs
 from benchhub.bench.results import telemetry
 from benchhub.catalog.models import Hardware
 from runners.contract import Outputs
@@ -32,21 +32,21 @@ def outputs(**files):
 
 
 def test_each_metric_is_one_value_with_its_unit_and_beginning(run):
-    assert telemetry.store(run, plan.spec_of(run), outputs()) == [series.NO_SERVER]
+    assert telemetry.store(run, specs.spec_of(run), outputs()) == [series.NO_SERVER]
     row = RunTelemetry.objects.get(run=run, metric="cpu_user")
     assert (row.unit, row.start_epoch_s, row.step_s) == ("%", 1000, 1)
     assert row.values == pytest.approx([25, 25, 25, 25])
 
 
 def test_another_attempt_replaces_what_the_first_one_observed(run):
-    telemetry.store(run, plan.spec_of(run), outputs())
-    telemetry.store(run, plan.spec_of(run), outputs(step=b"measure 10\nafter 12\n"))
+    telemetry.store(run, specs.spec_of(run), outputs())
+    telemetry.store(run, specs.spec_of(run), outputs(step=b"measure 10\nafter 12\n"))
     assert len(RunTelemetry.objects.get(run=run, metric="cpu_user").values) == 2
 
 
 @pytest.mark.parametrize("log", [b"", b"\0\xff" * 1000, b"telemetry 1\n", b"telemetry 9\n" * 100, LOG[:60]])
 def test_a_broken_log_is_a_remark_and_no_failure(run, log):
-    assert all(telemetry.store(run, plan.spec_of(run), outputs(**{"telemetry.log": log})))
+    assert all(telemetry.store(run, specs.spec_of(run), outputs(**{"telemetry.log": log})))
     assert not RunTelemetry.objects.exists()
 
 
@@ -55,9 +55,9 @@ def test_what_the_database_refuses_is_a_remark_and_no_failure(run, monkeypatch):
     monkeypatch.setattr(
         telemetry.confinement, "read", lambda *_: series.Telemetry(observations=(observation,), remarks=())
     )
-    assert telemetry.store(run, plan.spec_of(run), outputs()) == [telemetry.UNSTORED]
+    assert telemetry.store(run, specs.spec_of(run), outputs()) == [telemetry.UNSTORED]
 
 
 def test_a_run_that_was_planned_without_telemetry_misses_nothing(run):
-    for spec in (replace(plan.spec_of(run), telemetry=""), replace(plan.spec_of(run), kind="load")):
+    for spec in (replace(specs.spec_of(run), telemetry=""), replace(specs.spec_of(run), kind="load")):
         assert telemetry.store(run, spec, Outputs(0, b"", b"", {})) == []

@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing as bench
-from benchhub.bench.plan import plan
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances.clusters import asked_cluster, initdb_options, refusals
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
 
@@ -146,7 +146,7 @@ def test_it_is_removed_after_a_question_and_not_while_a_run_needs_it(engineer, o
     own.refresh_from_db()
     assert own.wanted == ""
     box = bench.Hardware.objects.create(name="Box", sockets=1, cores_per_socket=1)
-    system = plan.system_under_test(own.instance, driver=probed, hardware=box, path="socket", label="tuned")
+    system = system_under_test(own.instance, driver=probed, hardware=box, path="socket", label="tuned")
     run = bench.make_run(bench.make_experiment([system]), system, 1, 1)
     assertContains(engineer.post(remove, follow=True), f"It is not removed: run {run.pk} needs it.")
     own.refresh_from_db()

@@ -9,9 +9,10 @@ from plotly.graph_objects import Figure
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.analysis.curves.open_loop import Rate
+from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
-from benchhub.bench.plan import plan, repeats
+from benchhub.bench.plan import plan, repeats, specs
 from benchhub.catalog.models import DataSet, Hardware
 from benchhub.reports.comparison import queries as comparison_queries
 from benchhub.reports.curves import curves, sweeps
@@ -36,7 +37,7 @@ def experiment(system):
     )
     plan.queue(experiment, [system])
     recipe = {"tool": "pgbench", "scale": 10}
-    fields = {"recipe": recipe, "recipe_digest": plan.digest.digest(recipe), "size_bytes": 1, "checksum": "x"}
+    fields = {"recipe": recipe, "recipe_digest": digests.digest(recipe), "size_bytes": 1, "checksum": "x"}
     DataSet.objects.create(instance=system.instance, build=system.build, **fields)
     return experiment
 
@@ -69,9 +70,9 @@ def test_each_rate_is_a_run_from_the_same_clients_under_one_protocol_which_no_cl
     assert {run.spec["parameters"]["latency_limit_ms"] for run in runs} == {5.0}
     [protocol] = {run.protocol for run in runs}
     assert protocol.form["open_loop"] == {"clients": 16, "latency_limit_us": 5000}
-    closed = plan.protocol_form(testing.make_experiment([system], client_levels=[16], duration_s=100), system)
+    closed = specs.protocol_form(testing.make_experiment([system], client_levels=[16], duration_s=100), system)
     assert "open_loop" not in closed
-    assert plan.digest.differing_fields(protocol.form, closed) == ["open_loop"]
+    assert digests.differing_fields(protocol.form, closed) == ["open_loop"]
 
 
 def test_the_page_says_the_capacity_and_that_latency_includes_the_lag_and_has_no_axis_of_clients(reader, measured):

@@ -10,7 +10,7 @@ from django import forms
 from benchhub.bench.models import Experiment
 from runners import tools
 
-from . import form_design
+from . import designs
 
 FEWEST_RUNS, MOST_RUNS = 4, 200
 FEWEST_LEVELS = 3
@@ -73,7 +73,7 @@ def refusals(cleaned: Mapping[str, Any], systems: int) -> dict[str, str]:
     if not cleaned.get("grows"):
         return {}
     problems = (_search_refusals if cleaned["grows"] in SEARCHES else _decision_refusals)(cleaned, systems)
-    if form_design.has_several(cleaned):
+    if designs.has_several(cleaned):
         problems["grows"] = "A plan that grows has one workload, one scale and one thread rule."
     elif cleaned.get("kept_only") or cleaned.get("left_out"):
         problems["grows"] = "A plan that grows chooses its runs itself: remove the conditions."

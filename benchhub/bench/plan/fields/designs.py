@@ -14,10 +14,9 @@ from benchhub.analysis.planning import design
 from benchhub.analysis.planning.levels import RATES, SCALES
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, System
+from benchhub.bench.plan import plan, specs
 from benchhub.catalog.models import Workload
 from runners import tools
-
-from . import plan
 
 MOST_PARTS = 60
 NAMED_SCALE = re.compile(r",? scale [\d,]+$")  # of a name that says the scale which another one is to have
@@ -153,7 +152,7 @@ def thread_rules(text: str) -> list[str]:
     """Return the rules in a list such as `clients, clients/2`, each once. Raises ValueError."""
     rules = list(dict.fromkeys(rule.strip() for rule in text.split(",") if rule.strip()))
     for rule in rules or [""]:
-        plan.resolve_threads(rule[:LONGEST_RULE], 1)
+        specs.resolve_threads(rule[:LONGEST_RULE], 1)
     return rules
 
 

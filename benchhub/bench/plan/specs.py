@@ -1,0 +1,178 @@
+"""What a run is asked to do, and under which protocol: from an experiment and a system to a frozen RunSpec."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from benchhub.analysis.planning.rates import expected_tps
+from benchhub.analysis.protocol import digest
+from benchhub.bench.models import Experiment, Result, Run, System
+from benchhub.catalog.instances.clusters import asked_cluster
+from benchhub.catalog.models import Workload
+from benchhub.catalog.shared.machines import cpu_count
+from runners import tools
+from runners.contract import Cluster, Endpoint, RunSpec
+from runners.tools import sampling
+
+LOAD_GUESS_S = 10
+THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
+QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
+
+
+def resolve_threads(rule: str, clients: int) -> int:
+    """Return the number of threads.
+
+    `clients`: one per client; `clients/N`: one per N clients; `N`: that many, but never more than clients.
+    Raises ValueError for another rule.
+    """
+    match = THREAD_RULE.fullmatch(rule)
+    if not match:
+        raise ValueError(f"'{rule}' is not a thread rule: write clients, clients/2 or a number from 1 to 9999.")
+    per_thread, number = match.groups()
+    return min(int(number), clients) if number else max(1, clients // int(per_thread or 1))
+
+
+def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
+    workload, configuration = experiment.workload, system.configuration
+    tool = tools.get(workload.tool)
+    return digest.protocol_form(
+        {
+            "tool": workload.tool,
+            "parameters": dict(workload.parameters),
+            "data_set": dict(tool.data_set(workload.parameters)),
+            "client": tool.client(experiment.client_build.version),
+            "duration_s": experiment.duration_s,
+            "warmup_s": experiment.warmup_s,
+            "vacuum": experiment.vacuum,
+            "checkpoint": experiment.checkpoint,
+            "loading": experiment.loading,
+            "warmup_run": warmup_form(experiment),
+            "settle_s": experiment.settle_s,
+            # A run on a cluster of BenchHub's own begins with a start of the server, whatever was asked for.
+            "restart": experiment.restart or system.instance.own_cluster is not None,
+            "drop_caches": experiment.drop_caches,
+            "open_loop": open_loop_form(experiment),
+            "thread_rule": experiment.thread_rule,
+            "path": system.path,
+            "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
+        }
+    )
+
+
+def warmup_form(experiment: Experiment) -> dict[str, int]:
+    """Return duration and clients of the warm-up that is a run of its own; empty for none."""
+    if not experiment.warmup_run_s:
+        return {}
+    return {"duration_s": experiment.warmup_run_s, "clients": experiment.warmup_run_clients}
+
+
+def open_loop_form(experiment: Experiment) -> dict[str, int]:
+    """Return the clients and the latency limit that all runs of a sweep of rates share; empty for a closed loop."""
+    if not experiment.rates_tps:
+        return {}
+    return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
+
+
+def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
+    instance, parameters = system.instance, experiment.workload.parameters
+    cluster = instance.own_cluster
+    is_restarted = experiment.restart and cluster is None
+    spec = RunSpec(
+        tool=experiment.workload.tool,
+        tool_version=experiment.client_build.version,
+        bin_directory=experiment.client_bin_directory,
+        endpoint=Endpoint(
+            path=system.path,  # type: ignore[arg-type]  # the column's check constraint is the same list
+            address=instance.address,
+            port=instance.port,
+            database=instance.database,
+            user=instance.username,
+        ),
+        parameters=parameters,
+        clients=clients,
+        threads=resolve_threads(experiment.thread_rule, clients),
+        duration_s=experiment.duration_s,
+        warmup_s=experiment.warmup_s,
+        vacuum=experiment.vacuum,
+        checkpoint=experiment.checkpoint,
+        settle_s=experiment.settle_s,
+        drop_caches=experiment.drop_caches,
+        restart_directory=instance.data_directory if is_restarted else "",
+        restart_bin_directory=instance.bin_directory if is_restarted else "",
+        cluster=asked_cluster(cluster, system.configuration) if cluster else None,
+        **_telemetry(experiment, system),
+    )
+    spec = sampled(spec, system, experiment.workload)
+    tools.get(spec.tool).check(spec)
+    return spec
+
+
+def _telemetry(experiment: Experiment, system: System) -> dict[str, Any]:
+    """Return what of the spec says whether and where the machine and the server are observed beside the load."""
+    if experiment.no_telemetry:
+        return {}
+    if not system.driven_locally:
+        return {"telemetry": "elsewhere"}
+    return {"telemetry": "here", "data_directory": system.instance.data_directory}
+
+
+def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
+    """Return the spec with the share of transactions to log, by the rate seen before, else as a pilot will tell."""
+    tool = tools.get(spec.tool)
+    if not tool.samples_log:
+        return spec
+    seen_tps = expected_tps(spec.clients, Result.objects.tps_by_clients(system, workload))
+    guess_tps = min(spec.clients, system.hardware.threads) * tool.tps_guess(workload.parameters)
+    return sampling.planned(spec, seen_tps, guess_tps, cpus(spec, system))
+
+
+def cpus(spec: RunSpec, system: System) -> int:
+    """Return on how many of the driver's CPUs, as a probe counted them, the load generator's threads can work."""
+    return min(spec.threads, cpu_count(system.driver.facts) or (system.driver.hardware or system.hardware).threads)
+
+
+def recipe_digest(workload: Workload) -> str:
+    """Return the digest that names the data set of a workload."""
+    return digest.digest(tools.get(workload.tool).data_set(workload.parameters))
+
+
+def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int, cpus: int) -> RunSpec:
+    """Return the spec as an open loop, its logs sampled by the rate. Raises ValueError if the tool takes no rate."""
+    if not tools.get(spec.tool).takes_rate:
+        tool_names = " or ".join(name for name, tool in tools.TOOLS.items() if tool.takes_rate)
+        raise ValueError(f"{spec.tool} takes no rate: an open loop needs a workload of {tool_names}.")
+    open_loop = replace(
+        spec,
+        parameters=tools.get(spec.tool).at_rate(spec.parameters, rate_tps, experiment.latency_limit_ms),
+        log_sampling_rate=sampling.choose_sampling_rate(rate_tps, spec.duration_s, cpus),
+        expected_tps=rate_tps,
+        pilot_s=0,
+    )
+    tools.get(spec.tool).check(open_loop)
+    return open_loop
+
+
+def load_guess_s(workload: Workload) -> int:
+    """Return the seconds that this data set takes to load, as a guess where nothing better is known."""
+    return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))
+
+
+def spec_of(run: Run) -> RunSpec:
+    """Return the frozen RunSpec as it was planned."""
+    cluster = run.spec.get("cluster")
+    return RunSpec(
+        **{
+            **run.spec,
+            "endpoint": Endpoint(**run.spec["endpoint"]),
+            "cluster": Cluster(**{**cluster, "initdb_options": tuple(cluster["initdb_options"])}) if cluster else None,
+        }
+    )
+
+
+def spec_now(run: Run) -> RunSpec:
+    """Return the RunSpec to start by: without the planned pilot where a rate has been seen since."""
+    spec = spec_of(run)
+    return sampled(spec, run.system, run.experiment.workload) if spec.pilot_s else spec
