@@ -16,6 +16,7 @@ help:
 	@echo "make demo TUNING=1  the same with a tuning series, step by step, on a cluster of its own (5 minutes)"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
+	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
@@ -39,7 +40,7 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),,-p no:randomly)
 
 test-matrix: python
 	@$(PYTHON) tests/packages.py

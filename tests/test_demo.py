@@ -27,7 +27,7 @@ from conftest import CLONE
 from tests import places
 
 pytestmark = pytest.mark.long
-PATIENCE_S = 240
+PATIENCE_S = 600
 
 
 @pytest.fixture(scope="module")
