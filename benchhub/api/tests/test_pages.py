@@ -109,6 +109,8 @@ queue: GET queue/
 results-import: POST deliveries/
 run: GET runs/{id}/, GET runs/{id}/found/, GET runs/{id}/events/, GET runs/{id}/series/
 run-log: GET runs/{id}/log/{stream}/
+run-live: GET runs/{id}/log/{stream}/
+experiment-live: GET experiments/{id}/curves/
 run-series: GET runs/{id}/series/
 run-latency: GET runs/{id}/series/
 run-telemetry: GET runs/{id}/series/

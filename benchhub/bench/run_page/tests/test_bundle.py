@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchhub.bench import testing
-from benchhub.bench.plan.plan import spec_of
+from benchhub.bench.plan.specs import spec_of
 from benchhub.bench.run_page import bundle
 from benchhub.catalog.models import Hardware
 from runners import tools

@@ -131,12 +131,13 @@ class Timeline:
 def timeline_of(
     series: Sequence[Series], telemetry: Sequence[RunTelemetry], ghosts: Sequence[Source] = ()
 ) -> Timeline | None:
-    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None for one without."""
+    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None where nothing is drawn."""
     if not telemetry:
         return None
     places = {name: place for place, name in enumerate(BY_NAME)}
     rows = sorted(telemetry, key=lambda row: places.get(row.metric, len(places)))
-    return Timeline([*of_load(series), *ghosts, *of_machine(rows)])
+    timeline = Timeline([*of_load(series), *ghosts, *of_machine(rows)])
+    return timeline if timeline.first else None
 
 
 def of_load(series: Sequence[Series]) -> list[Source]:
