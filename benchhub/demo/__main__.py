@@ -128,6 +128,8 @@ def _serve_or_look(demo: Demo, once: bool, start: float) -> int:
         demo.start_application()
     if demo.web_port != demo.wished_web_port:
         say(f"  Port {demo.wished_web_port} is taken: the pages are on port {demo.web_port}.")
+    if not once:
+        say(f"  Watch it at {demo.url}, user {USERNAME}, password {demo.secrets.demo_password}")
     _experiment(demo, once)
     say(f"Ready after {time.monotonic() - start:.0f} s.")
     return _look(demo) if once else _serve(demo)

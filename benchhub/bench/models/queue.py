@@ -13,6 +13,25 @@ from benchhub.catalog.models.hosts import Host
 OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
+STEP_TEXTS = {
+    "verify": "checks the data set",
+    "pilot": "tries the load for a second",
+    "vacuum": "vacuums",
+    "checkpoint": "writes a checkpoint",
+    "restart": "restarts the server",
+    "drop_caches": "drops the caches",
+    "settle": "waits for a quiet host",
+    "pause": "waits for a quiet host",
+    "warmup": "warms up",
+    "before": "reads counters",
+    "after": "reads counters",
+    "watch": "watches the idle host",
+    "load": "loads the data set",
+    "fingerprint": "counts the data set",
+    "measure": "under load",
+    "reduce": "counts the log up",
+}
+
 
 class Hold(models.Model):
     """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock."""
@@ -59,6 +78,11 @@ class Watch(models.Model):
 
     def __str__(self) -> str:
         return f"watch of run {self.run_id}"
+
+    @property
+    def step_text(self) -> str:
+        """Say what the host is doing; a step without words of its own goes by its name."""
+        return STEP_TEXTS.get(self.step, self.step)
 
 
 class LiveLog(models.Model):

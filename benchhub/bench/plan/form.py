@@ -142,7 +142,8 @@ class Draft:
 
     @property
     def has_order(self) -> bool:
-        return self._has("order", "order_seed", "kept_only", "left_out")
+        is_wrong = bool(self.plan["order_seed"].errors)  # its default is drawn, like what people type
+        return is_wrong or self._has("order", "kept_only", "left_out")
 
     @property
     def has_growth(self) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import (
     Count,
     Exists,
     ExpressionWrapper,
+    F,
     IntegerField,
     OuterRef,
     Q,
@@ -68,7 +69,7 @@ def runs_left() -> bool:
 def experiment(pk: int) -> QuerySet[Experiment]:
     """Return the experiment with all that its page says of it, and the keys of its hosts."""
     rows = Experiment.objects.with_host_keys().filter(pk=pk).select_related("workload", "client_build", "design")
-    return rows.annotate(has_runs_left=HAS_RUNS_LEFT)
+    return rows.annotate(has_runs_left=HAS_RUNS_LEFT, tuning_key=F("tuning_series"))
 
 
 def systems(experiment: Experiment) -> list[System]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -71,6 +72,22 @@ class SeriesPage:
         """Return the files of the best configuration; none while there is no best."""
         best = self.series.best
         return exports.exports_of(best, self.row.name) if best else []
+
+    @property
+    def export_title(self) -> str:
+        """Call the configuration to take away the best only where its effect is shown."""
+        best = self.series.best
+        if best is None or not best.place:
+            return "The baseline"
+        is_shown = best.ratio is not None and best.ratio.is_tested and best.ratio.is_distinguishable
+        return "The best configuration" if is_shown else "The fastest configuration as measured"
+
+    @property
+    def comparison_address(self) -> str:
+        """Return the comparison of the configurations as durable as the baseline: others are not compared with it."""
+        rows = [treatment.row for treatment in self.series.treatments if not treatment.relaxed]
+        curves = [("curve", f"{self.row.experiment_id}-{row.system_id}") for row in rows]
+        return f"{reverse('compare')}?{urlencode(curves)}"
 
     @property
     def again_address(self) -> str:

@@ -209,7 +209,7 @@ def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(planner, qu
     error = "The host did not answer in time."
     Watch.objects.create(run=queued, step="measuring", live_tps=4321.9, contact_error=error)
     response = planner.get(page_of(queued))
-    assertContains(response, "measuring. <span data-until-drawn>Now")
+    assertContains(response, "Measuring. <span data-until-drawn>Now")
     assertContains(response, error)
 
 

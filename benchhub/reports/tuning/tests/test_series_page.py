@@ -95,7 +95,7 @@ def test_a_series_of_which_nothing_is_measured_yet_shows_no_effect(reader, make_
     assertContains(response, "no result yet")
     assertContains(response, "every 5s")
     assertNotContains(response, "Best:")
-    assert figure_of(response)["data"] == []
+    assertNotContains(response, "figure-steps")
 
 
 def test_a_step_that_loses_leaves_the_baseline_the_best(reader, make_series):
@@ -147,3 +147,17 @@ def test_a_value_that_a_file_cannot_hold_is_refused_in_words(reader, make_series
     assertContains(page(reader, series), "holds a backslash")
     address = reverse("tuning-settings", args=[series.pk, 1, "postgresql.conf"])
     assertContains(reader.get(address, follow=True), "postgresql.conf cannot be written")
+
+
+def test_prices_lead_to_the_comparison_of_the_configurations_that_may_be_compared(reader, cumulative, prices):
+    experiment = cumulative.experiment_id
+    systems = list(cumulative.treatments.order_by("place").values_list("system", flat=True))
+    curves = "&amp;".join(f"curve={experiment}-{system}" for system in systems[:3])  # the last is less durable
+    response = page(reader, cumulative)
+    assertContains(response, f'href="{reverse("compare")}?{curves}"')
+    assertNotContains(response, f"curve={experiment}-{systems[3]}")
+
+
+def test_the_experiment_leads_to_its_series_and_another_to_none(reader, cumulative):
+    address = reverse("tuning-series", args=[cumulative.pk])
+    assertContains(reader.get(reverse("experiment", args=[cumulative.experiment_id])), f'href="{address}"')
