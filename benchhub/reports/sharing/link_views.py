@@ -102,8 +102,9 @@ def card(request: HttpRequest, link: Link) -> HttpResponse:
 @by_link
 def file(request: HttpRequest, link: Link, name: str) -> HttpResponse:
     is_open, selection = _selection(request, link)
-    is_made_anew = name.endswith(".html") or (bool(selection) and not name.endswith(".pdf"))
-    with turn() if is_made_anew else nullcontext():
+    if name.endswith(".pdf"):  # always the maker's, printed once and in turns of its own
+        return exports.file(link.projection, name)
+    with turn() if selection or name.endswith(".html") else nullcontext():
         return exports.file(link.projection, name, edition(link.projection, is_open, selection))
 
 
