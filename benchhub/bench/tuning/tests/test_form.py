@@ -168,3 +168,12 @@ def test_a_series_without_end_is_refused_before_any_run_is_made(runner, cluster,
     form = form_of(cluster, workload, MEMORY, WAL, levels="1..200", repeats="100")
     assertContains(runner.post(NEW, {**form, "queue": "1"}), "runs, and a series has at most 10,000.")
     assert not Experiment.objects.exists()
+
+
+def test_a_runner_of_another_host_plans_no_series_on_a_cluster(client, cluster, workload):
+    user = make_user("eve", Role.RUNNER)
+    Permit.objects.create(user=user).hosts.add(testing.make_host("other", "192.0.2.5"))
+    client.force_login(user)
+    response = client.post(NEW, {**form_of(cluster, workload, MEMORY), "queue": "1"})
+    assert response.context["page"].draft.series.errors["instance"]
+    assert not TuningSeries.objects.exists() and not Experiment.objects.exists()
