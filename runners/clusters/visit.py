@@ -22,6 +22,7 @@ VISIT = Path(__file__).parent.parent / "target" / "cluster_visit.sh"
 TIMEOUT_S = 120.0
 MOST_BYTES = 1 << 20
 MOST_PARAMETERS, MOST_LIBRARIES, LONGEST_NAME = 2000, 1000, 200
+LONGEST_FOLDER, LONGEST_REFUSAL = 253, 2000
 KILOBYTE = 1024
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 
@@ -60,19 +61,23 @@ async def visit(
     )
     with sensible(target, answer):
         sections = _sections(answer)
-        sight = None if "refused" in sections else read_sight(sections)
+        sight = None if "refused" in sections else read_sight(sections, cluster.folder)
     if sight:
         return sight
     if sections["refused"] == "BUSY":
         raise HostBusyError
-    raise RemoteFailure(sections["refused"] or "The host refused, and did not say why.", None)
+    reason = sections["refused"][:LONGEST_REFUSAL]
+    raise RemoteFailure(reason or "The host refused, and did not say why.", None)
 
 
-def read_sight(sections: Mapping[str, str]) -> Sight:
-    """Return what the sections of a visit say. Raises ValueError, KeyError or TypeError where they make no sense."""
+def read_sight(sections: Mapping[str, str], folder: str) -> Sight:
+    """Return what the sections of a visit to the folder say.
+
+    Raises ValueError, KeyError or TypeError where they make no sense.
+    """
     kilobytes = whole(sections.get("kilobytes", ""))
     return Sight(
-        folder=sections["folder"],
+        folder=_absolute(sections["folder"], folder),
         is_there="version" in sections,
         is_running=bool(sections.get("processes", "").strip()),
         size_bytes=None if kilobytes is None else kilobytes * KILOBYTE,
@@ -81,6 +86,14 @@ def read_sight(sections: Mapping[str, str]) -> Sight:
         parameters=_parameters(sections["parameters"]) if "parameters" in sections else {},
         libraries=tuple(sorted(filter(NAME.fullmatch, sections.get("libraries", "").split()[:MOST_LIBRARIES]))),
     )
+
+
+def _absolute(answer: str, folder: str) -> str:
+    """Return where the folder lies, as the host says: a relative one below some other. Raises ValueError."""
+    is_there = answer == folder if folder[:1] == "/" else answer[:1] == "/" and answer.endswith(f"/{folder}")
+    if not is_there or len(answer) > LONGEST_FOLDER or not answer.isprintable():
+        raise ValueError(f"{answer[:LONGEST_FOLDER]!r} is not where the cluster was to lie.")
+    return answer
 
 
 def _setting(line: str) -> Mapping[str, Any]:

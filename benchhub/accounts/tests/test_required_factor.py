@@ -53,6 +53,16 @@ def test_without_it_only_its_set_up_the_password_and_the_way_out_are_open(settin
     assert (answer.status_code, "second factor" in answer.json()["detail"]) == (403, True)
 
 
+@pytest.mark.parametrize("name", ["health", "metrics"])
+def test_without_it_pages_for_machines_are_shut_too_and_open_with_it(settings, signed_in, name):
+    settings.REQUIRE_SECOND_FACTOR = "everybody"
+    user, client = signed_in("ada", Role.ADMINISTRATOR)
+    answer = client.get(reverse(name))
+    assert (answer.status_code, b"benchhub_" in answer.content, b"checks" in answer.content) == (401, False, False)
+    codes.keep(user, codes.new_secret(), 0)
+    assert client.get(reverse(name)).status_code != 401
+
+
 def test_who_has_it_goes_on_and_is_led_back_once_it_is_gone(settings, signed_in):
     settings.REQUIRE_SECOND_FACTOR = "everybody"
     user, client = signed_in("ada", Role.ADMINISTRATOR)

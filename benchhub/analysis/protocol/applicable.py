@@ -15,12 +15,14 @@ FILES = "it names files or folders of the host"
 LOGGING = "BenchHub reads the server's log where it writes it itself"
 RECOVERY = "it is for recovery and standbys, and BenchHub runs neither"
 DAMAGE = "it hides damaged data"
-# What no configuration may set there, and why. A pattern is of the whole name.
+# What no configuration may set there, and why. A pattern is of the whole name, in small or capital letters: the server
+# reads names so, and what it is said to know comes from a host.
 REFUSED: tuple[tuple[str, str], ...] = (
     ("data_directory|config_file|hba_file|ident_file|external_pid_file", PLACE),
     ("port|listen_addresses|unix_socket_.*|bonjour.*|cluster_name", PLACE),
     (".*_command|archive_library|oauth_validator_libraries|archive_mode", COMMAND),
-    ("ssl_.*_file|ssl_crl_dir|ssl|krb_.*|ssl_sni", FILES),
+    ("include|include_if_exists|include_dir", FILES),
+    (".*_file|ssl_crl_dir|ssl|krb_.*|ssl_sni", FILES),
     ("dynamic_library_path|extension_control_path|stats_temp_directory|jit_provider", FILES),
     ("temp_tablespaces|default_tablespace", FILES),
     ("logging_collector|log_destination|log_directory|log_filename|log_file_mode|syslog_.*|event_source", LOGGING),
@@ -62,7 +64,7 @@ def refusals(settings: Mapping[str, str], server: Server) -> list[str]:
 def refusal(name: str, value: str, server: Server) -> str:
     """Return why this setting is not applied, as a sentence; empty if it is."""
     for pattern, reason in _REFUSED:
-        if pattern.fullmatch(name):
+        if pattern.fullmatch(name.lower()):
             return f"{name} is not applied: {reason}."
     parameter = server.parameters.get(name)
     if parameter is None:

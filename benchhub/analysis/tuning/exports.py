@@ -7,6 +7,11 @@ from collections.abc import Mapping
 
 SERVER_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
 KERNEL_NAME = re.compile(r"[A-Za-z0-9_-]+([./][A-Za-z0-9_-]+)+")
+# Lists whose elements ALTER SYSTEM quotes: 'a, b' in one pair of quotes would be one library of that name.
+LISTS = frozenset(
+    ("search_path", "local_preload_libraries", "session_preload_libraries", "shared_preload_libraries",
+     "temp_tablespaces", "unix_socket_directories")
+)  # fmt: skip
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -21,7 +26,7 @@ def postgresql_conf(settings: Mapping[str, str], title: str) -> str:
 
 def alter_system(settings: Mapping[str, str], title: str) -> str:
     """Return ALTER SYSTEM statements, and that which reloads the configuration. Raises ValueError as above."""
-    lines = [f"ALTER SYSTEM SET {_server_name(name)} = {_quoted(value)};" for name, value in settings.items()]
+    lines = [f"ALTER SYSTEM SET {_server_name(name)} = {_sql(name, value)};" for name, value in settings.items()]
     return _file(title, [*lines, "SELECT pg_reload_conf();"] if lines else [], comment="--")
 
 
@@ -50,6 +55,16 @@ def _quoted(value: str) -> str:
         raise ValueError(f"'{value}' holds a backslash, which a file and a statement read differently.")
     doubled = _one_line(value).replace("'", "''")
     return f"'{doubled}'"
+
+
+def _sql(name: str, value: str) -> str:
+    """Quote a value, or each element of a list."""
+    if name not in LISTS:
+        return _quoted(value)
+    elements = [element.strip() for element in value.split(",")]
+    if not all(element.strip('"') for element in elements) or '"' in value.replace('"$user"', ""):
+        raise ValueError(f"ALTER SYSTEM cannot set {name} to '{value}': use the lines for postgresql.conf.")
+    return ", ".join(_quoted(element.strip('"')) for element in elements)
 
 
 def _one_line(value: str) -> str:

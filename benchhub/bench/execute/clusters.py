@@ -26,6 +26,7 @@ from .visits import note_unreached, quarantine, target_of
 logger = logging.getLogger(__name__)
 
 VISIT_LEASE, BUSY_FOR = timedelta(seconds=180), timedelta(seconds=15)
+LONGEST_ERROR = 2000
 BUSY = "A run is under way on the host: it is done when that has ended."
 NEEDED = "Runs on it wait or are under way: it is removed when they have ended, or are cancelled."
 UNTRUSTED = "The key of its host is not approved: look at the key and approve it first."
@@ -93,7 +94,7 @@ def _claimed(cluster: Cluster) -> Any:
 def _note(cluster: Cluster, future: Future[Sight]) -> None:
     """Write what came of a visit, unless something else was asked for since."""
     try:
-        sight = future.result()
+        _store(cluster, future.result())
     except HostBusyError:
         _claimed(cluster).update(visit_until=Now() + BUSY_FOR, contact_error=BUSY)
     except HostKeyChanged as error:
@@ -106,14 +107,12 @@ def _note(cluster: Cluster, future: Future[Sight]) -> None:
     except (RemoteFailure, ValueError) as error:
         _end(cluster, str(error))
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
-        logger.exception("What %s answered cannot be read", cluster)
+        logger.exception("What %s answered cannot be read or stored", cluster)
         _end(cluster, f"BenchHub cannot read what the host answered: {error!r}.")
-    else:
-        _store(cluster, sight)
 
 
 def _end(cluster: Cluster, sentence: str) -> None:
-    _claimed(cluster).update(wanted="", visit_until=None, contact_error=sentence.replace("\0", ""))
+    _claimed(cluster).update(wanted="", visit_until=None, contact_error=sentence[:LONGEST_ERROR].replace("\0", ""))
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 
+from benchhub.accounts.second_factor import required
 from benchhub.ui.middleware import Handler
 
 from . import doctor, vitals
@@ -42,7 +43,7 @@ def _is_allowed(request: HttpRequest) -> bool:
     if scheme.lower() == "bearer":
         return bool(settings.METRICS_TOKEN) and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     try:
-        return request.user.is_authenticated
+        return request.user.is_authenticated and not required.is_missing(request.user)
     except DatabaseError:
         return False
 

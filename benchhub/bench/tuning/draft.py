@@ -26,6 +26,7 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
+MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,10 @@ class SeriesDraft:
 
     def _request(self, values: Mapping[str, Any]) -> SeriesRequest | None:
         rows = tuple(treatments_of(values, self._steps))
+        runs = len(rows) * len(values["levels"]) * values["repeats"]
+        if runs > MOST_RUNS:
+            self.series.add_error("repeats", f"These are {runs:,} runs, and a series has at most {MOST_RUNS:,}.")
+            return None
         try:
             client = chosen_client([values["instance"].host], values["client"])
         except LookupError as error:
@@ -159,6 +164,9 @@ class SeriesDraft:
             return None
         experiment = _experiment(values, client)
         systems = tuple(self._systems(values, rows))
+        if taken := _taken([system.configuration for system in systems]):
+            self.series.add_error("name", f"There is a configuration called '{taken}' already: choose another name.")
+            return None
         labels = tuple(system.label for system in systems)
         plan_request = PlanRequest(
             (experiment,), systems, labels, client, name=values["name"], may_trade_durability=True
@@ -203,6 +211,18 @@ class SeriesDraft:
 
 def _texts(configuration: Configuration) -> dict[str, str]:
     return {name: str(value) for name, value in configuration.settings.items()}
+
+
+def _taken(configurations: Sequence[Configuration]) -> str:
+    """Return a name that somebody's configuration has, which a series must not revise; empty where there is none."""
+    by_name = {row.name: row for row in configurations if row._state.adding}
+    rows = Configuration.objects.filter(name__in=by_name).order_by("name", "-revision").distinct("name")
+    return next((row.name for row in rows if row.retired_at or not _is_alike(row, by_name[row.name])), "")
+
+
+def _is_alike(row: Configuration, other: Configuration) -> bool:
+    fields = ("settings", "os_settings", "volatile_storage")
+    return all(getattr(row, field) == getattr(other, field) for field in fields)
 
 
 def _experiment(values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:

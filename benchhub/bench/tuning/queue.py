@@ -42,13 +42,8 @@ def _with_configuration(system: System) -> System:
 
 
 def _saved(configuration: Configuration) -> Configuration:
-    """Return the configuration as a row: the current one of its name if that is alike, else a new one or revision."""
+    """Return the configuration as a row: the current one of its name, which the draft found alike, else a new one."""
     current: Configuration | None = Configuration.objects.current().filter(name=configuration.name).first()
-    fields = ("settings", "os_settings", "volatile_storage")
     if current is None:
         configuration.save()
-        return configuration
-    if all(getattr(current, field) == getattr(configuration, field) for field in fields):
-        return current
-    changes = {field: getattr(configuration, field) for field in (*fields, "remark")}
-    return current.revise(**changes)
+    return current or configuration

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 
 from django.contrib.auth.decorators import login_not_required
@@ -26,6 +27,7 @@ from .choices.choice import Selection
 from .choices.edition import edition
 from .output import card as cards
 from .output import exports, render
+from .output.turns import RETRY_S, BusyError, turn
 
 CARD = "card.png"
 View = Callable[..., HttpResponse]
@@ -55,7 +57,10 @@ def by_link(view: View) -> View:
             return _with_headers(_password_page(request, link, token, is_late=bool(key)), link)
         if request.method == "POST":
             return _with_headers(HttpResponse(status=405, headers={"Allow": "GET, HEAD"}), link)
-        return _with_headers(view(request, link, **parameters), link)
+        try:
+            return _with_headers(view(request, link, **parameters), link)
+        except BusyError as error:
+            return _with_headers(_busy(error), link)
 
     return open_to_all(view_of_token)
 
@@ -96,7 +101,11 @@ def card(request: HttpRequest, link: Link) -> HttpResponse:
 
 @by_link
 def file(request: HttpRequest, link: Link, name: str) -> HttpResponse:
-    return exports.file(link.projection, name, edition(link.projection, *_selection(request, link)))
+    is_open, selection = _selection(request, link)
+    if name.endswith(".pdf"):  # always the maker's, printed once and in turns of its own
+        return exports.file(link.projection, name)
+    with turn() if selection or name.endswith(".html") else nullcontext():
+        return exports.file(link.projection, name, edition(link.projection, is_open, selection))
 
 
 def _selection(request: HttpRequest, link: Link) -> tuple[tuple[str, ...], Selection]:
@@ -107,6 +116,11 @@ def _selection(request: HttpRequest, link: Link) -> tuple[tuple[str, ...], Selec
 def _closed_page(link: Link | None) -> HttpResponse:
     status, title, sentence = CLOSED[link.state] if link else NO_LINK
     return _rendered("shared/closed.html", {"title": title, "sentence": sentence}, status)
+
+
+def _busy(error: BusyError) -> HttpResponse:
+    headers = {"Retry-After": str(RETRY_S)}
+    return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8", headers=headers)
 
 
 def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: bool) -> HttpResponse:

@@ -210,3 +210,12 @@ def test_every_default_of_the_server_is_good_or_not_for_configurations_at_all():
     problems = [problem for name, value in defaults.items() for problem in refusals({name: value}, SERVER)]
     assert len(defaults) > 300
     assert [problem for problem in problems if "is not applied: " not in problem] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["include", "include_if_exists", "include_dir", "ARCHIVE_COMMAND", "Promote_Trigger_File"]
+)
+def test_what_a_host_says_that_its_build_knows_opens_no_way_to_commands_and_files(name):
+    lying = Server("16.14", {**PARAMETERS, name: parameter(name, {"kind": "string"})})
+    [sentence] = refusals({name: "/home/bench/settings"}, lying)
+    assert sentence.startswith(f"{name} is not applied: it ")

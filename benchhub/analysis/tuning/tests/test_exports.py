@@ -37,3 +37,17 @@ def test_a_title_stays_on_its_line():
     assert postgresql_conf({}, "a\nfsync = off") == "# a fsync = off\n"
     with pytest.raises(ValueError, match="line break"):
         sysctl_conf({"vm.swappiness": "1\nkernel.panic = 1"}, "best")
+
+
+def test_each_element_of_a_list_is_quoted_by_itself_as_one_pair_of_quotes_would_make_one_name_of_it():
+    lists = {"shared_preload_libraries": "pg_stat_statements, auto_explain", "search_path": '"$user", it\'s'}
+    text = alter_system(lists, "best")
+    assert "SET shared_preload_libraries = 'pg_stat_statements', 'auto_explain';" in text
+    assert "SET search_path = '$user', 'it''s';" in text
+    assert "shared_preload_libraries = 'pg_stat_statements, auto_explain'" in postgresql_conf(lists, "best")
+
+
+@pytest.mark.parametrize("value", ["", "a,,b", '"a,b"', '"a'])
+def test_a_list_that_alter_system_cannot_hold_is_refused(value):
+    with pytest.raises(ValueError, match="use the lines for"):
+        alter_system({"shared_preload_libraries": value}, "best")

@@ -1,6 +1,9 @@
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.accounts.models import Permit
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, TuningSeries
 from benchhub.bench.tuning.testing import NEW, PLAN, form_of
@@ -147,3 +150,30 @@ def test_a_viewer_plans_no_series(client, django_user_model, cluster, workload):
     assert client.get(NEW).status_code == 403
     assert client.post(NEW, {**form_of(cluster, workload, MEMORY), "queue": "1"}).status_code == 403
     assert not TuningSeries.objects.exists()
+
+
+@pytest.mark.parametrize("changes", [{}, {"retired_at": "2026-01-01T00:00Z"}])
+def test_a_series_never_revises_a_configuration_of_somebody_else(client, cluster, workload, changes):
+    user = make_user("eve", Role.RUNNER)
+    Permit.objects.create(user=user, is_on_all_hosts=True)
+    client.force_login(user)
+    theirs = Configuration.objects.create(name="prod / memory", settings={"fsync": "on"}, **changes)
+    response = client.post(NEW, {**form_of(cluster, workload, MEMORY, name="prod"), "queue": "1"})
+    assertContains(response, "There is a configuration called &#x27;prod / memory&#x27; already: choose another name.")
+    assert list(Configuration.objects.filter(name="prod / memory")) == [theirs]
+    assert not TuningSeries.objects.exists() and not Experiment.objects.exists()
+
+
+def test_a_series_without_end_is_refused_before_any_run_is_made(runner, cluster, workload):
+    form = form_of(cluster, workload, MEMORY, WAL, levels="1..200", repeats="100")
+    assertContains(runner.post(NEW, {**form, "queue": "1"}), "runs, and a series has at most 10,000.")
+    assert not Experiment.objects.exists()
+
+
+def test_a_runner_of_another_host_plans_no_series_on_a_cluster(client, cluster, workload):
+    user = make_user("eve", Role.RUNNER)
+    Permit.objects.create(user=user).hosts.add(testing.make_host("other", "192.0.2.5"))
+    client.force_login(user)
+    response = client.post(NEW, {**form_of(cluster, workload, MEMORY), "queue": "1"})
+    assert response.context["page"].draft.series.errors["instance"]
+    assert not TuningSeries.objects.exists() and not Experiment.objects.exists()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 
 from django.http import HttpResponse
@@ -85,8 +86,8 @@ def _content(projection: Projection, edition: Edition, stem: str, kind: str) -> 
     if kind == "tar.gz" and (bundle := next((bundle for bundle in document["bundles"] if bundle["id"] == stem), None)):
         return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
     if kind in ("html", "pdf") and stem in ("page", "report"):
-        html = render.one_file(document, edition.sha256, as_report=stem == "report")
-        return html.encode() if kind == "html" else _printed(projection, html, stem)
+        html = partial(render.one_file, document, edition.sha256, as_report=stem == "report")
+        return html().encode() if kind == "html" else _printed(projection, html, stem)
     raise NoFileError(f"There is no file of that name: ask for {', '.join(names(document))}.")
 
 
@@ -100,14 +101,14 @@ def names(document: Node) -> list[str]:
     ]
 
 
-def _printed(projection: Projection, html: str, name: str) -> bytes:
-    """Print a page, once for each release, and keep it. Raises NoPdfError."""
+def _printed(projection: Projection, html: Callable[[], str], name: str) -> bytes:
+    """Render and print a page, once for each release, and keep it. Raises NoPdfError."""
     if stored := _kept(projection, name):
         return stored
     with pdf.turn():
         if stored := _kept(projection, name):  # somebody else's turn made it
             return stored
-        content = pdf.printed(html)
+        content = pdf.printed(html())
         projection.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
     return content
 

@@ -20,6 +20,7 @@ from benchhub.reports.sharing.choices.choice import Selection
 from benchhub.reports.sharing.choices.edition import Panel, edition
 
 from . import pdf
+from .turns import turn
 
 STYLES = ("css/benchhub.css", "css/narrow.css", "css/answer.css", "css/shared.css")
 SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
@@ -41,7 +42,8 @@ PLACES = (
     ("curves", "Throughput"), ("levels", "By clients"), ("prices", "Price"), ("found", "Findings and doubts"),
     ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
 )  # fmt: skip
-PAGES_KEPT = 64
+# Readers choose as they like: their pages push no maker's page out.
+PAGES_KEPT, CHOSEN_PAGES_KEPT = 64, 16
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,35 @@ class OneFilePage(DocumentPage):
         return [_script(name) for name in SCRIPTS]
 
 
-@lru_cache(maxsize=PAGES_KEPT)
 def page(
     pk: int, as_report: bool = False, picture: str = "", is_open: tuple[str, ...] = (), selection: Selection = ()
 ) -> tuple[bytes, bytes]:
     """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
 
     `picture` is the absolute address of its preview card's picture, as other sites ask for. Readers may choose what
-    `is_open` names, and this one asks for `selection`.
+    `is_open` names, and this one asks for `selection`. Raises BusyError where many ask for choices of their own.
     """
+    if selection:
+        return _chosen_page(pk, as_report, picture, is_open, selection)
+    return _makers_page(pk, as_report, picture, is_open)
+
+
+@lru_cache(maxsize=PAGES_KEPT)
+def _makers_page(pk: int, as_report: bool, picture: str, is_open: tuple[str, ...]) -> tuple[bytes, bytes]:
+    return _page(pk, as_report, picture, is_open, ())
+
+
+@lru_cache(maxsize=CHOSEN_PAGES_KEPT)
+def _chosen_page(
+    pk: int, as_report: bool, picture: str, is_open: tuple[str, ...], selection: Selection
+) -> tuple[bytes, bytes]:
+    with turn():
+        return _page(pk, as_report, picture, is_open, selection)
+
+
+def _page(
+    pk: int, as_report: bool, picture: str, is_open: tuple[str, ...], selection: Selection
+) -> tuple[bytes, bytes]:
     made = edition(Projection.objects.get(pk=pk), is_open, selection)
     shown_page = DocumentPage(made.document, made.sha256, as_report, picture, made.panel)
     html = html_page(shown_page).encode()
