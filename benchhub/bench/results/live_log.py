@@ -10,7 +10,7 @@ from benchhub.bench.models import LiveLog, Run
 
 KEPT_BYTES = 128 * 1024
 SHOWN_BYTES = 32 * 1024
-RATE = re.compile(rb"progress: [^ ]{1,20} s, ([0-9]{1,12}(?:\.[0-9]{1,9})?) tps")
+RATE = re.compile(rb"progress: [^ ]{1,20} s, (?:about )?([0-9]{1,12}(?:\.[0-9]{1,9})?) tps")
 
 
 @dataclass(frozen=True, slots=True)
