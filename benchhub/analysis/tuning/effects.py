@@ -94,8 +94,8 @@ class Effects:
 
     @property
     def total(self) -> Ratio | None:
-        """Return all cumulative steps together, which was measured: the last treatment against the baseline."""
-        return self.between(len(self.treatments) - 1, 0) if self.kind == CUMULATIVE else None
+        """Return all cumulative steps together, which was measured: the last treatment as it is over the baseline."""
+        return self.over_baseline[-1] if self.kind == CUMULATIVE else None
 
     @property
     def is_whole(self) -> bool:

@@ -36,6 +36,15 @@ def test_cumulative_steps_compound_to_the_total_that_was_measured():
     assert all(step.ratio.adjusted_p >= step.ratio.p for step in outcome.steps)
 
 
+def test_all_steps_together_say_what_the_last_of_them_says_over_the_baseline():
+    apart = (0.9, 1.0, 1.1)
+    results = [repeats(mean, *apart) for mean in (1000, 1010, 1020, 1260)]
+    outcome = effects(CUMULATIVE, treatments(CUMULATIVE, 3), results)
+    assert outcome.total == outcome.over_baseline[-1]
+    assert outcome.total.adjusted_p > outcome.total.p
+    assert words.effect_text(outcome.total) == words.effect_text(outcome.over_baseline[-1])
+
+
 def test_an_interval_is_welchs_of_the_mean_logarithms():
     """Two means of three: s of the logarithms by hand, t with 4 degrees 2.776445."""
     outcome = series(CUMULATIVE, [1000, 1120])
