@@ -120,6 +120,8 @@ def form_values(form: forms.BaseForm) -> dict[str, Any]:
 def _form_value(field: forms.Field, value: Any) -> Any:
     if isinstance(field, forms.ModelMultipleChoiceField):
         return [str(getattr(part, "pk", part)) for part in value or ()]
+    if isinstance(field, forms.MultipleChoiceField):
+        return [str(part) for part in value or ()]
     choices = cast("Iterable[Any]", field.choices) if isinstance(field, forms.ChoiceField) else ()
     if value is None and (first := next(iter(choices), None)):
         return str(first[0])  # a browser sends the first
