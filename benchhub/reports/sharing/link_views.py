@@ -27,7 +27,7 @@ from .choices.choice import Selection
 from .choices.edition import edition
 from .output import card as cards
 from .output import exports, render
-from .output.turns import RETRY_S, BusyError, turn
+from .output.turns import READERS, RETRY_S, BusyError
 
 CARD = "card.png"
 View = Callable[..., HttpResponse]
@@ -104,7 +104,7 @@ def file(request: HttpRequest, link: Link, name: str) -> HttpResponse:
     is_open, selection = _selection(request, link)
     if name.endswith(".pdf"):  # always the maker's, printed once and in turns of its own
         return exports.file(link.projection, name)
-    with turn() if selection or name.endswith(".html") else nullcontext():
+    with READERS.turn() if selection or name.endswith(".html") else nullcontext():
         return exports.file(link.projection, name, edition(link.projection, is_open, selection))
 
 

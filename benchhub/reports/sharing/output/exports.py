@@ -105,7 +105,7 @@ def _printed(projection: Projection, html: Callable[[], str], name: str) -> byte
     """Render and print a page, once for each release, and keep it. Raises NoPdfError."""
     if stored := _kept(projection, name):
         return stored
-    with pdf.turn():
+    with pdf.PRINTS.turn():
         if stored := _kept(projection, name):  # somebody else's turn made it
             return stored
         content = pdf.printed(html())

@@ -6,12 +6,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
 
 from django.conf import settings
+
+from .turns import Turns
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT_S = 90
@@ -31,16 +30,15 @@ FLAGS = (
     # It prints one file of ours, and nothing that it holds may ask the network for anything.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-# One at a time in each process: a browser takes some hundred megabytes. Who waits holds a thread of the server.
-ONE = Lock()
-# So many hold a thread at once, the one that prints among them: readers of links leave the others to everybody else.
-PLACES = BoundedSemaphore(3)
-PATIENCE_S = 20
 BUSY = "Other pages are being printed. Try again in a minute."
 
 
 class NoPdfError(Exception):
     """The file could not be printed; the message is a sentence for people."""
+
+
+# A browser takes some hundred megabytes: one prints at a time.
+PRINTS = Turns(lambda: NoPdfError(BUSY))
 
 
 def program() -> str | None:
@@ -51,24 +49,8 @@ def is_available() -> bool:
     return program() is not None
 
 
-@contextmanager
-def turn() -> Iterator[None]:
-    """Wait for the one browser of this process. Raises NoPdfError where others print for long."""
-    if not PLACES.acquire(blocking=False):
-        raise NoPdfError(BUSY)
-    try:
-        if not ONE.acquire(timeout=PATIENCE_S):
-            raise NoPdfError(BUSY)
-        try:
-            yield
-        finally:
-            ONE.release()
-    finally:
-        PLACES.release()
-
-
 def printed(html: str) -> bytes:
-    """Print HTML as PDF; call it in `turn`. Raises NoPdfError."""
+    """Print HTML as PDF; call it in a turn of PRINTS. Raises NoPdfError."""
     chromium = program()
     if chromium is None:
         raise NoPdfError("This server has no Chromium, which prints PDF. Print the page from your browser instead.")

@@ -20,7 +20,7 @@ from benchhub.reports.sharing.choices.choice import Selection
 from benchhub.reports.sharing.choices.edition import Panel, edition
 
 from . import pdf
-from .turns import turn
+from .turns import READERS
 
 STYLES = ("css/benchhub.css", "css/narrow.css", "css/answer.css", "css/shared.css")
 SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
@@ -126,7 +126,7 @@ def _makers_page(pk: int, as_report: bool, picture: str, is_open: tuple[str, ...
 def _chosen_page(
     pk: int, as_report: bool, picture: str, is_open: tuple[str, ...], selection: Selection
 ) -> tuple[bytes, bytes]:
-    with turn():
+    with READERS.turn():
         return _page(pk, as_report, picture, is_open, selection)
 
 

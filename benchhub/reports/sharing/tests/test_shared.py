@@ -20,7 +20,7 @@ from benchhub.release import release
 from benchhub.reports.models import Link, Projection, Snapshot
 from benchhub.reports.sharing import passwords, publish
 from benchhub.reports.sharing.conftest import SECRETS
-from benchhub.reports.sharing.output import exports, pdf, render
+from benchhub.reports.sharing.output import exports, pdf, render, turns
 
 pytestmark = pytest.mark.django_db
 ALL = ("host", "address", "discount", "vendor")
@@ -350,8 +350,8 @@ def test_where_there_is_no_chromium_the_page_and_the_file_say_so(share, stranger
 
 def test_who_waits_long_for_a_print_is_told_to_come_again(share, stranger, monkeypatch):
     _, address = share()
-    monkeypatch.setattr(pdf, "PATIENCE_S", 0.01)
-    with pdf.turn():
+    monkeypatch.setattr(turns, "PATIENCE_S", 0.01)
+    with pdf.PRINTS.turn():
         answer = stranger.get(f"{address}page.pdf")
     assert (answer.status_code, b"Other pages are being printed." in answer.content) == (501, True)
 

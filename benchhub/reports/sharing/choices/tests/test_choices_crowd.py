@@ -22,7 +22,7 @@ def test_while_a_choice_is_made_others_are_told_to_come_again_and_what_is_ready_
     ready = [f"{address}{name}" for name in ("", "?term=5", "data.json", "prices.csv", "report")]
     contents = [reader.get(path).content for path in ready]
     monkeypatch.setattr(turns, "PATIENCE_S", 0.01)
-    with turns.turn():
+    with turns.READERS.turn():
         for name in ("?term=4", "?term=junk", "report?term=4", "data.json?term=4", "prices.csv?term=4", "page.html"):
             answer = reader.get(f"{address}{name}")
             assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10"), name
@@ -45,17 +45,17 @@ def test_a_print_that_is_ready_is_sent_without_rendering_anything_at_any_choice(
 
 
 def test_no_more_wait_than_leave_threads_to_others(monkeypatch):
-    while turns.PLACES.acquire(blocking=False):
+    while turns.READERS.places.acquire(blocking=False):
         pass
     try:
-        with pytest.raises(turns.BusyError), turns.turn():
+        with pytest.raises(turns.BusyError), turns.READERS.turn():
             raise AssertionError("nobody has a turn")
     finally:
         for _ in range(3):
-            turns.PLACES.release()
-    with turns.turn():
-        assert turns.ONE.locked()
-    assert not turns.ONE.locked()
+            turns.READERS.places.release()
+    with turns.READERS.turn():
+        assert turns.READERS.lock.locked()
+    assert not turns.READERS.lock.locked()
 
 
 def test_choices_without_end_push_no_page_of_a_maker_out(share, reader):
