@@ -55,6 +55,7 @@ def test_escape_and_a_click_elsewhere_close_a_group(tab):
         entries(tab).first.wait_for()
         close()
         entries(tab).first.wait_for(state="hidden")
+        assert not entries(tab).first.is_visible()
 
 
 def test_a_phone_opens_all_groups_at_once_and_is_not_too_wide(tab):

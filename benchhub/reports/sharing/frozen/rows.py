@@ -50,7 +50,7 @@ def sheet(sheet_values: Mapping[str, Any]) -> PriceSheet:
     parts = (("lines", PriceSheetLine), ("discounts", PriceSheetDiscount))
     # Where prefetch_related leaves what it has fetched.
     cache = {name: [row(model, part) for part in sheet_values[name]] for name, model in parts}
-    sheet._prefetched_objects_cache = cache  # type: ignore[attr-defined]
+    sheet._prefetched_objects_cache = cache  # type: ignore[attr-defined]  # Django declares it nowhere
     return sheet
 
 
