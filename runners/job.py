@@ -199,15 +199,15 @@ def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Ver
     if look.returncode is not None:
         return Verdict("finished")
     if not look.started and look.acknowledged:
-        return Verdict("lost", "The attempt was collected before and its evidence has been cleaned up.")
+        return Verdict("lost", "The attempt was collected before, and its host has cleaned up its evidence.")
     if not look.started:
         return Verdict("absent", "The attempt has not been started on this target.")
     if look.boot_id != (boot_id_at_start or look.boot_id_at_start):
-        return Verdict("lost", "The target was rebooted before the attempt ended.")
+        return Verdict("lost", "Its host was rebooted before the attempt ended.")
     if look.lock_held:
         return Verdict("running")
     if suspected:
-        return Verdict("lost", "Nothing of the attempt is alive and it left no exit code: it was killed.")
+        return Verdict("lost", "Nothing of the attempt is alive on its host and it left no exit code: it was killed there.")
     return Verdict("running", suspected=True)
 
 

@@ -229,7 +229,7 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
             return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
     except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
-        reason = f"What the run left behind cannot be read ({error!r}); its evidence is kept as it came."
+        reason = f"BenchHub cannot read what the run left behind ({error!r}); its evidence is kept as it came."
         return State.FAILED, " ".join([reason, *remarks])
 
 

@@ -33,6 +33,7 @@ from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import numbers, run_facts
+from .layers import with_layer
 
 STEP_CHARACTERS = 40
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
@@ -91,7 +92,7 @@ def store(
     has shown. A failed run gets no result."""
     result = parse(run, outputs, observed)
     if result.outcome == "failed":
-        return State.FAILED, " ".join([result.reason, *_forget_data_set(run, outputs), *remarks])
+        return State.FAILED, " ".join([with_layer(result.reason), *_forget_data_set(run, outputs), *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
         return State.SUCCEEDED, " ".join(result.remarks)

@@ -43,7 +43,7 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     ended = Ended(Collected(Outputs(0, PRINTED, b""), {}, {}), None)
     state, reason = answers.store_outputs(run, attempt, job, ended)
     assert state == State.FAILED
-    assert reason.startswith("What the run left behind cannot be read (IntegrityError(")
+    assert reason.startswith("BenchHub cannot read what the run left behind (IntegrityError(")
     assert Result.objects.get(run=run).throughput == 900.0
 
 

@@ -396,7 +396,7 @@ def test_outputs_that_cannot_be_read_fail_the_run_and_keep_its_evidence(
     monkeypatch.setattr("benchhub.bench.results.ingest.store_result", lambda *_: {}["tps"])
     run = worker.finish(experiment(server))[-1]
     assert run.state == State.FAILED
-    assert "cannot be read (KeyError('tps'))" in run.reason
+    assert "cannot read what the run left behind (KeyError('tps'))" in run.reason
     assert Evidence.objects.filter(attempt__run=run, name="out.log").exists()
     assert not Hold.objects.exists()
 

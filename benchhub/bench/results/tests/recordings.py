@@ -76,3 +76,12 @@ def added_codes(spec: RunSpec, outputs: Outputs, change: Callable[[Outputs], Out
     result, doubts = result_and_doubts(spec, change(outputs))
     before = {doubt.code for doubt in result_and_doubts(spec, outputs)[1]}
     return {"no result"} if result.outcome == "failed" else {doubt.code for doubt in doubts} - before
+
+
+def ended_run(name: str) -> tuple[RunSpec, Outputs]:
+    """Return a run of recorded/ended: as it was planned, and what it left in two streams."""
+    folder = RECORDED / "ended" / name
+    planned = json.loads((folder / "plan.json").read_text())
+    spec = replace(PGBENCH_SPEC, tool_version=name.partition("-")[0], **planned)
+    stdout, stderr = ((folder / file).read_bytes() for file in ("out.log", "err.log"))
+    return spec, Outputs(int((folder / "returncode").read_text()), stdout, stderr)

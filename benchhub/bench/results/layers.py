@@ -1,0 +1,81 @@
+"""Tell which layer a load failed at, by the messages that it left: the server, the network, a disk, a statement.
+
+Where no message blames anything else, the reason names the load generator or the step itself, and stands alone.
+A new layer is one line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What failed, in one sentence, and the messages of libpq, PostgreSQL or the operating system that say so."""
+
+    sentence: str
+    messages: re.Pattern[str]
+
+
+def _layer(sentence: str, *messages: str) -> Layer:
+    return Layer(sentence, re.compile("|".join(messages), re.IGNORECASE))
+
+
+# The first that matches is to blame: a server that has no room says so before what it brings down.
+LAYERS = (
+    _layer(
+        "The disk of PostgreSQL's host is full.",
+        r"(?:ERROR|FATAL|PANIC): [^\n]{0,300}(?:No space left on device|Disk quota exceeded)",
+    ),
+    _layer(
+        "PostgreSQL's host ran out of memory.",
+        r"(?:ERROR|FATAL|PANIC): +(?:out of memory|out of shared memory|could not resize shared memory)",
+    ),
+    _layer("PostgreSQL had no connection left.", "too many clients already", "remaining connection slots"),
+    _layer("PostgreSQL's host could not be found by its name.", "could not translate host name"),
+    _layer(
+        "PostgreSQL refused the log-in.",
+        "password authentication failed",
+        "no pg_hba.conf entry",
+        "no password supplied",
+        "(?:peer|ident|gssapi|ldap|pam|radius|cert|certificate) authentication failed",
+        r'FATAL: +(?:role|database) "[^"\n]{0,80}" does not exist',
+        "authentication method requirement",
+        "permission denied for database",
+        "is not permitted to log in",
+        "SSL error",
+        "server does not support SSL",
+    ),
+    _layer(
+        "PostgreSQL ended the connection.",
+        "server closed the connection",
+        "terminating connection",
+        "crash of another server process",
+        "the database system is (?:shutting down|starting up|in recovery|not yet accepting)",
+        "could not receive data from server",
+        "could not send data to server",
+        "perhaps the backend died",
+        "PANIC: ",
+    ),
+    _layer(
+        "PostgreSQL could not be reached from the driver.",
+        "Connection refused",
+        "timeout expired",
+        "Connection timed out",
+        "No route to host",
+        "Network is unreachable",
+        "Is the server running",
+        "could not connect to server",
+    ),
+    _layer("PostgreSQL refused a statement.", "(?-i:ERROR|FATAL): "),
+    _layer("The driver's disk is full.", "No space left on device", "Disk quota exceeded"),
+    _layer("The driver ran out of memory.", "out of memory", "Cannot allocate memory"),
+    _layer("The driver allows too few open files or processes.", "Too many open files", "Resource temporarily unavail"),
+)
+
+
+def with_layer(reason: str) -> str:
+    """Return the reason behind the sentence of the layer that its messages blame; as it is where they blame none."""
+    sentence = next((layer.sentence for layer in LAYERS if layer.messages.search(reason)), "")
+    return f"{sentence} {reason}" if sentence else reason

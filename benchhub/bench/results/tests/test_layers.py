@@ -1,0 +1,66 @@
+"""Each reason of a failure names the layer that failed: by hand first, then what pgbench really said."""
+
+import pytest
+
+from benchhub.bench.results.layers import with_layer
+from runners import tools
+
+from .recordings import RECORDED, ended_run
+
+ENDED = sorted(path.name for path in (RECORDED / "ended").iterdir() if "-whole" not in path.name)
+ENDED_IT = "PostgreSQL ended the connection. "
+REFUSED = "PostgreSQL refused a statement. "
+UNREACHED = "PostgreSQL could not be reached from the driver. "
+
+
+@pytest.mark.parametrize(
+    ("messages", "sentence"),
+    [
+        ("server closed the connection unexpectedly", ENDED_IT),
+        ("FATAL:  terminating connection due to administrator command", ENDED_IT),
+        ("FATAL:  the database system is shutting down", ENDED_IT),
+        ('connection to server at "10.0.0.7", port 5432 failed: Connection refused', UNREACHED),
+        ('connection to server at "10.0.0.7", port 5432 failed: timeout expired', UNREACHED),
+        ('could not translate host name "db" to address', "PostgreSQL's host could not be found by its name. "),
+        ('FATAL:  password authentication failed for user "bench"', "PostgreSQL refused the log-in. "),
+        ('FATAL:  database "bench" does not exist', "PostgreSQL refused the log-in. "),
+        ("FATAL:  sorry, too many clients already", "PostgreSQL had no connection left. "),
+        ('client 3 aborted in command 4: ERROR:  relation "pgbench_accounts" does not exist', REFUSED),
+        ("ERROR:  division by zero", REFUSED),
+        (
+            'ERROR:  could not extend file "base/5/1": No space left on device',
+            "The disk of PostgreSQL's host is full. ",
+        ),
+        ("pgbench: could not write log: No space left on device", "The driver's disk is full. "),
+        ("ERROR:  out of memory", "PostgreSQL's host ran out of memory. "),
+        ("out of memory", "The driver ran out of memory. "),
+        ("could not open log file: Too many open files", "The driver allows too few open files or processes. "),
+    ],
+)
+def test_what_the_messages_blame_stands_before_the_reason(messages, sentence):
+    assert with_layer(f"pgbench was aborted: {messages}.") == f"{sentence}pgbench was aborted: {messages}."
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "pgbench was aborted and said nothing about it.",
+        "pgbench ended with code 127: not found.",
+        "pgbench's summary is cut off before the number of transactions.",
+        'The check of the scripts failed: Script 1, line 3: error: syntax error at or near "SELEC".',
+    ],
+)
+def test_a_reason_whose_messages_blame_nothing_else_stands_as_it_is(reason):
+    assert with_layer(reason) == reason
+
+
+def sentence_for(name: str) -> str:
+    kinds = {"refused": UNREACHED, "table_dropped": REFUSED, "too_many": "PostgreSQL had no connection left. "}
+    return next((sentence for kind, sentence in {"killed": ENDED_IT, **kinds}.items() if kind in name), "")
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_a_recorded_end_is_blamed_on_what_really_broke(name):
+    spec, outputs = ended_run(name)
+    reason = tools.get("pgbench").parse(spec, outputs).reason
+    assert reason and with_layer(reason) == sentence_for(name) + reason
