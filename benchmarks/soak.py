@@ -4,7 +4,8 @@ Real workers, tickers, SSH daemons, PostgreSQL and pgbench on loopback, with a l
 one account (and, as far as processes go, one machine); each has its own daemon, line and work directory. A job that is
 killed on its host is lost with its attempt and run again as a new one, which is its policy here: an execution is
 doubled when a host has counted more of them than the run had attempts. Some runs are cancelled, whatever is broken just
-then: each of them ends. Ends within 10 minutes; the exit code says how.
+then: each of them ends. Runs of five minutes among them are all cancelled once they have begun: had a cancel been
+ignored, such a run would have succeeded, or kept its host. Ends within 10 minutes; the exit code says how.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LEASE_S = 6.0
 LIMIT_S = 590
 SETTLE_S = 200  # of the limit: faults end early enough for every run to end
 ATTEMPTS = 9
+LONG_S = 300
+LONG_PER_HOST = 2
 
 
 def main() -> int:
@@ -49,8 +52,10 @@ def main() -> int:
         faults.start()
         while not all_ended(runs) and time.monotonic() < deadline - SETTLE_S:
             faults.inject()
+            faults.cancel_long()
         faults.mend()
         while not all_ended(runs) and time.monotonic() < deadline:
+            faults.cancel_long()
             time.sleep(1)
         return report(runs, faults, seed, LIMIT_S - (deadline - time.monotonic()))
 
@@ -65,15 +70,19 @@ def arguments() -> argparse.Namespace:
 
 
 def queued(rig: Rig, sites: list[Site], count: int) -> list[tuple[Site, Run]]:
-    """Queue so many runs of a second in all, spread over the sites, and return each with its site."""
+    """Queue so many runs of a second in all, spread over the sites, each half before a long one; return each with its
+    site."""
     from tests.faults import rows
 
     runs = []
     for number, site in enumerate(sites):
         share = count // len(sites) + (number < count % len(sites))
         system = rows.enrol(site, rig.server)
-        made = rows.queue(system, share, duration_s=1, attempts_if_lost=ATTEMPTS)
-        runs += [(site, run) for run in made]
+        for part in range(LONG_PER_HOST):
+            short = share // LONG_PER_HOST + (part < share % LONG_PER_HOST)
+            made = rows.queue(system, short, duration_s=1, attempts_if_lost=ATTEMPTS)
+            made += rows.queue(system, 1, duration_s=LONG_S, attempts_if_lost=ATTEMPTS)
+            runs += [(site, run) for run in made]
     return runs
 
 
@@ -216,6 +225,23 @@ class Faults:
         except OperationalError:  # the warehouse is away: whether it was asked shows in its state
             connection.close()
 
+    def cancel_long(self) -> None:
+        """Cancel what is to last for minutes, at some moment after it has begun."""
+        from django.db import OperationalError, connection
+
+        from benchhub.bench.models import Run
+        from benchhub.bench.models.states import ACTIVE
+        from benchhub.bench.queue import queue
+
+        try:
+            runs = Run.objects.filter(pk__in=[run.pk for run in self.runs], experiment__duration_s=LONG_S)
+            for run in runs.filter(state__in=ACTIVE, cancel_asked_at=None):
+                if self.chance.random() < 0.5:
+                    self.cancelled.add(run.pk)
+                    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+        except OperationalError:  # as above
+            connection.close()
+
     def spoil_key(self) -> None:
         """Make the private key of a host unreadable: nothing else may stop for it."""
         site = self.chance.choice(self.sites)
@@ -274,29 +300,64 @@ def all_ended(runs: list[tuple[Site, Run]]) -> bool:
         return False
 
 
-def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: float) -> int:
+@dataclass(frozen=True)
+class Tally:
+    """What the warehouse has of the runs, beside what their hosts have counted; runs by key."""
+
+    states: Counter[str]
+    attempts: Counter[int]
+    executions: dict[int, int]
+    results: int
+    expected: int
+    held: int
+    cancelled: set[int]
+    ignored: list[int]
+    cancels_s: list[float]
+
+    @property
+    def doubled(self) -> list[int]:
+        return [pk for pk, count in self.executions.items() if count > self.attempts[pk]]
+
+    @property
+    def unexecuted(self) -> list[int]:
+        return [pk for pk, count in self.executions.items() if not count and pk not in self.cancelled]
+
+
+def tally(runs: list[tuple[Site, Run]]) -> Tally:
     from benchhub.bench.models import Attempt, Hold, Result, Run
 
-    keys = [run.pk for _, run in runs]
-    states = Counter(Run.objects.filter(pk__in=keys).values_list("state", flat=True))
-    attempts = Counter(Attempt.objects.values_list("run", flat=True))
-    results = Result.objects.filter(run__in=keys).count()
-    executions = {run.pk: site.executions(run) for site, run in runs}
-    doubled = [pk for pk, count in executions.items() if count > attempts[pk]]
-    cancelled = set(Run.objects.filter(pk__in=keys, state="cancelled").values_list("pk", flat=True))
-    unexecuted = [pk for pk, count in executions.items() if not count and pk not in cancelled]
-    expected = len(runs) - len(cancelled)
-    held = Hold.objects.count()
-    print(f"faults: {', '.join(f'{name} {count}' for name, count in sorted(faults.done.items()))}")
-    print(f"states: {dict(states)}; {sum(executions.values())} executions counted by the hosts")
-    print(f"attempts: {sum(attempts.values())}, {sum(attempts.values()) - len(attempts)} of them after a loss")
-    print(f"{len(cancelled)} cancelled of {len(faults.cancelled)} that were asked to; {held} hosts held")
-    print(f"{results} results of {expected}, {expected - results} lost, {len(doubled)} doubled, ", end="")
-    print(f"{len(unexecuted)} never executed; {taken_s:.0f} s, seed {seed}")
-    is_within = results == expected and cancelled <= faults.cancelled and not (doubled or unexecuted or held)
-    print(
-        "within the limits" if is_within else f"NOT within the limits: doubled {doubled}, never executed {unexecuted}"
+    rows = list(Run.objects.filter(pk__in=[run.pk for _, run in runs]).select_related("experiment"))
+    long_runs = [row for row in rows if row.experiment.duration_s == LONG_S]
+    without_result = [row for row in rows if row.state == "cancelled" or (row in long_runs and row.state == "lost")]
+    ends = [row for row in long_runs if row.ended_at and row.cancel_asked_at]
+    return Tally(
+        states=Counter(row.state for row in rows),
+        attempts=Counter(Attempt.objects.values_list("run", flat=True)),
+        executions={run.pk: site.executions(run) for site, run in runs},
+        results=Result.objects.filter(run__in=rows).count(),
+        expected=len(rows) - len(without_result),
+        held=Hold.objects.count(),
+        cancelled={row.pk for row in rows if row.state == "cancelled"},
+        ignored=[row.pk for row in long_runs if row not in without_result],
+        cancels_s=[(row.ended_at - row.cancel_asked_at).total_seconds() for row in ends],
     )
+
+
+def report(runs: list[tuple[Site, Run]], faults: Faults, seed: int, taken_s: float) -> int:
+    counts = tally(runs)
+    attempts = sum(counts.attempts.values())
+    print(f"faults: {', '.join(f'{name} {count}' for name, count in sorted(faults.done.items()))}")
+    print(f"states: {dict(counts.states)}; {sum(counts.executions.values())} executions counted by the hosts")
+    print(f"attempts: {attempts}, {attempts - len(counts.attempts)} of them after a loss")
+    print(f"{len(counts.cancelled)} cancelled of {len(faults.cancelled)} that were asked to; {counts.held} hosts held")
+    print(f"of runs of {LONG_S} s: {len(counts.ignored)} cancels ignored", end=", ")
+    print(f"{len(counts.cancels_s)} heeded, within {max(counts.cancels_s, default=0):.1f} s")
+    print(f"{counts.results} results of {counts.expected}, {counts.expected - counts.results} lost", end=", ")
+    print(f"{len(counts.doubled)} doubled, {len(counts.unexecuted)} never executed; {taken_s:.0f} s, seed {seed}")
+    wrong = {"doubled": counts.doubled, "never executed": counts.unexecuted, "cancels ignored": counts.ignored}
+    is_as_asked = counts.results == counts.expected and counts.cancelled <= faults.cancelled and not counts.held
+    is_within = is_as_asked and not any(wrong.values())
+    print("within the limits" if is_within else f"NOT within the limits: {wrong}")
     return 0 if is_within else 1
 
 
