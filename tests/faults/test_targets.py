@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Evidence, Run, Watch
+from benchhub.bench.models import Evidence, Run
 from benchhub.bench.queue import queue
 from tests.faults import rows
-from tests.faults.rig import FAKETIME, crash, kill, until
+from tests.faults.rig import crash, kill, until
 
 pytestmark = pytest.mark.target
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount, or choose process numbers")
@@ -207,37 +207,3 @@ def test_a_cancel_that_races_the_end_gives_exactly_one_end(rig, site, system):
         assert site.executions(run) <= 1
         assert hasattr(run, "result") == (run.state == "succeeded")
         assert run.state == "cancelled" or Evidence.objects.filter(attempt__run=run, name="out.log").exists()
-
-
-@pytest.mark.skipif(not FAKETIME.exists(), reason="libfaketime is not installed: install the package libfaketime")
-@pytest.mark.parametrize("hours", [1, -1])
-def test_a_target_whose_clock_is_an_hour_apart_is_measured_as_any_other(rig, server, hours):
-    site = rig.site("late")
-    rig.stop_daemon(site)
-    wrong = (("LD_PRELOAD", str(FAKETIME)), ("FAKETIME", f"{hours:+d}h"), ("FAKETIME_DONT_FAKE_MONOTONIC", "1"))
-    site.machine = type(site.machine)(**{**vars_of(site.machine), "variables": wrong})
-    rig.start_daemon(site)
-    rig.both()
-    runs = rows.queue(rows.enrol(site, server), 2)
-    ended = rows.until_final(runs)
-    assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]
-    started = int((site.folder(runs[0]) / "started_epoch").read_text())
-    assert abs(started - time.time() - hours * 3600) < 300
-
-
-@pytest.mark.skipif(not FAKETIME.exists(), reason="libfaketime is not installed: install the package libfaketime")
-@pytest.mark.parametrize("hours", [1, -1])
-def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(rig, site, system, ends_once, hours):
-    wrong = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": f"{hours:+d}h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    rig.ticker()
-    rig.worker("wrong", **wrong)
-    runs = rows.queue(system, 2)
-    ends_once(runs)
-    rig.worker("right")
-    more = rows.queue(system, 3, duration_s=1)
-    ends_once([*runs, *more])
-    assert not Watch.objects.filter(lease_until__gt=Now()).exists()
-
-
-def vars_of(machine) -> dict[str, object]:
-    return {name: getattr(machine, name) for name in machine.__dataclass_fields__}
