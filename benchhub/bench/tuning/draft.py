@@ -57,6 +57,7 @@ class SeriesDraft:
         user: Any = None,
     ) -> None:
         self.catalogue, self.user, self.needs_name = Catalogue(), user, needs_name
+        self.fill_problem = ""
         self.series = SeriesForm(data, initial=initial, catalogue=self.catalogue)
         self.series.fields["name"].required = needs_name
         self.steps = StepFormSet(data, initial=list(steps), prefix=PREFIX)

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from benchhub.analysis.planning.levels import spell
 from benchhub.analysis.protocol import digest
 from benchhub.analysis.tuning import fractions
+from benchhub.analysis.tuning.presets import PRESETS, Preset
 from benchhub.analysis.words import listing
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.plan import preview
@@ -32,6 +33,10 @@ class NewSeriesPage:
     @cached_property
     def preview(self) -> Preview | None:
         return preview.look(self.draft.request.plan_request) if self.draft.request else None
+
+    @property
+    def presets(self) -> Mapping[str, Preset]:
+        return PRESETS
 
     @property
     def warnings(self) -> list[str]:
@@ -129,3 +134,20 @@ def resized(steps: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mapping
     if removed.isdecimal():
         return [row for number, row in enumerate(steps) if str(number) != removed] or [{}]
     return [*steps, {}]
+
+
+def filled(values: Mapping[str, Any], key: str, draft: SeriesDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the form's values with the steps of a preset, scaled to the memory of the host of the cluster in them.
+
+    Raises ValueError with a sentence where there is no such preset, or nobody knows the memory.
+    """
+    instance = draft.catalogue.instances.get(str(values.get("instance", "")))
+    if key not in PRESETS:
+        raise ValueError("There are no such steps to start from: choose one of the buttons.")
+    if instance is None:
+        raise ValueError("Choose a cluster first: its steps are parts of the memory of its host.")
+    memory_bytes = instance.host.facts.get("memory_bytes") if instance.host else None
+    if not isinstance(memory_bytes, int):
+        raise ValueError("The memory of the cluster's host is not known: probe the host first.")
+    steps = [{"name": step.name, "settings": step.settings} for step in PRESETS[key].scaled(memory_bytes)]
+    return {**values, "kind": PRESETS[key].kind}, steps

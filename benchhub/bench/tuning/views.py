@@ -23,6 +23,8 @@ def series_new(request: HttpRequest) -> HttpResponse:
     if "add" in request.POST or "remove" in request.POST:
         values, steps = page.typed(request.POST)
         return _show(request, SeriesDraft(initial=values, steps=page.resized(steps, request.POST)))
+    if "fill" in request.POST:
+        return _show(request, _filled_draft(request))
     is_final = "queue" in request.POST
     draft = SeriesDraft(request.POST, needs_name=is_final, user=request.user)
     if is_final and draft.request:
@@ -46,6 +48,18 @@ def _initial_draft(request: HttpRequest) -> SeriesDraft:
         values, steps = page.like(series, row_number(request.GET.get("baseline", "")))
         return SeriesDraft(initial=values, steps=steps)
     return SeriesDraft(initial={**DEFAULTS, "instance": request.GET.get("instance", "")})
+
+
+def _filled_draft(request: HttpRequest) -> SeriesDraft:
+    """Return the form with the steps of the preset that was asked for, or as it was typed, with why it has not."""
+    values, steps = page.typed(request.POST)
+    draft = SeriesDraft(initial=values, steps=steps)
+    try:
+        values, steps = page.filled(values, request.POST["fill"], draft)
+    except ValueError as error:
+        draft.fill_problem = str(error)
+        return draft
+    return SeriesDraft(initial=values, steps=steps)
 
 
 def _show(request: HttpRequest, draft: SeriesDraft) -> HttpResponse:
