@@ -214,14 +214,11 @@ class Faults:
 
         from benchhub.bench.models import Run
         from benchhub.bench.models.states import ACTIVE
-        from benchhub.bench.queue import queue
 
         try:
             active = list(Run.objects.filter(pk__in=[run.pk for run in self.runs], state__in=ACTIVE).order_by("pk"))
             if active:
-                run = self.chance.choice(active)
-                self.cancelled.add(run.pk)
-                queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+                self._ask(self.chance.choice(active))
         except OperationalError:  # the warehouse is away: whether it was asked shows in its state
             connection.close()
 
@@ -231,16 +228,27 @@ class Faults:
 
         from benchhub.bench.models import Run
         from benchhub.bench.models.states import ACTIVE
-        from benchhub.bench.queue import queue
 
         try:
             runs = Run.objects.filter(pk__in=[run.pk for run in self.runs], experiment__duration_s=LONG_S)
             for run in runs.filter(state__in=ACTIVE, cancel_asked_at=None):
                 if self.chance.random() < 0.5:
-                    self.cancelled.add(run.pk)
-                    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
-        except OperationalError:  # as above
+                    self._ask(run)
+        except OperationalError:  # the warehouse is away, or a paused worker holds the row
             connection.close()
+
+    def _ask(self, run: Run) -> None:
+        """Ask for one cancel. A worker that is paused may hold the row, and only this process would wake it up."""
+        from django.db import connection, transaction
+
+        from benchhub.bench.models import Run
+        from benchhub.bench.queue import queue
+
+        self.cancelled.add(run.pk)
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '2s'")
+            queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
 
     def spoil_key(self) -> None:
         """Make the private key of a host unreadable: nothing else may stop for it."""
