@@ -35,5 +35,5 @@ else
     tail -c 2000 "$home/errors"
     section databases
     ask postgres "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1 LIMIT 200" \
-        2> /dev/null
+        2> /dev/null || :
 fi
