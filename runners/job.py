@@ -207,7 +207,9 @@ def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Ver
     if look.lock_held:
         return Verdict("running")
     if suspected:
-        return Verdict("lost", "Nothing of the attempt is alive on its host and it left no exit code: it was killed there.")
+        return Verdict(
+            "lost", "Nothing of the attempt is alive on its host and it left no exit code: it was killed there."
+        )
     return Verdict("running", suspected=True)
 
 

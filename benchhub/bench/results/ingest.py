@@ -29,11 +29,11 @@ from runners.contract import (
     RunSpec,
 )
 from runners.contract import Doubt as RunnerDoubt
+from runners.tools.layers import with_layer
 from runners.tools.printed import last_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import numbers, run_facts
-from .layers import with_layer
 
 STEP_CHARACTERS = 40
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)

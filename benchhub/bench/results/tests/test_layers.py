@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchhub.bench.results.layers import with_layer
 from runners import tools
+from runners.tools.layers import with_layer
 
 from .recordings import RECORDED, ended_run
 

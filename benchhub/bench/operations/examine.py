@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from benchhub.bench.execute.visits import target_of
 from benchhub.catalog.models import Host
 from runners.readings import decimal, whole
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
-
-from .visits import target_of
 
 ANSWER_TIMEOUT_S = 20.0
 ANSWER_BYTES = 64 << 10

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from benchhub.bench.operations.inspection import inspect
+from benchhub.catalog.instances.checks import Level, worst
+from benchhub.catalog.models import Host, Instance
+
+
+class Command(BaseCommand):
+    help = "Log in to an instance from its driver, change nothing, and say whether runs can use it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="the instance's")
+        parser.add_argument("--driver", help="the name of the host that drives it; else its own host")
+
+    def handle(self, *_args: Any, name: str, driver: str | None, **_options: Any) -> None:
+        instance = Instance.objects.select_related("host", "build").filter(name=name).first()
+        if instance is None:
+            raise CommandError(f"There is no instance called {name}: see the list of instances.")
+        host = Host.objects.filter(name=driver).first() if driver else instance.host
+        if host is None:
+            raise CommandError("Name a host that drives it: --driver NAME, as in the list of hosts.")
+        lines = inspect(instance, host)
+        for line in lines:
+            self.stdout.write(f"{line.level:5}  {line.name}: {line.finding} {line.advice}".rstrip())
+        if worst(lines) is Level.STOPS:
+            sys.exit(1)

@@ -1,0 +1,191 @@
+"""Look at a server from its driver over SSH, and read what the look saw. What a server says is never believed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from runners.confinement import apart
+from runners.contract import Endpoint
+from runners.job import here_document, sensible
+from runners.password_file import password_lines
+from runners.readings import storable, whole
+from runners.script import NEVER_IN_CLEAR, UNSET
+from runners.ssh import Connections, RemoteFailure, Target
+
+SCRIPT = Path(__file__).parent.parent / "target" / "inspect.sh"
+TIMEOUT_S, CONNECT_TIMEOUT_S = 45.0, 10
+MOST_BYTES = 1 << 18
+MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
+KILOBYTE = 1024
+APPLICATION_NAME = "benchhub-inspection"
+# What the tools make themselves: a database that holds more may be somebody's.
+OWN_TABLES = (
+    "^(pgbench_(accounts|branches|tellers|history)(_[0-9]+)?|sbtest[0-9]*|subscriber|access_info|special_facility"
+    "|call_forwarding|benchhub_.*)$"
+)
+# A setting that the role may not see is null.
+QUERY = f"""\
+SELECT row_to_json(r) FROM (SELECT
+    current_setting('server_version') AS version, current_setting('server_version_num')::int AS version_num,
+    current_schema() AS schema, has_schema_privilege(current_schema(), 'CREATE') AS may_create,
+    (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser,
+    (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_monitor') AS is_monitor,
+    (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_checkpoint') AS may_checkpoint,
+    pg_is_in_recovery() AS is_standby, pg_database_size(current_database()) AS size_bytes,
+    (SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements' AND installed_version IS NOT NULL)
+        AS statements,
+    (SELECT json_object_agg(name, setting) FROM pg_settings WHERE name IN ('data_checksums', 'fsync',
+        'full_page_writes', 'synchronous_commit', 'data_directory', 'max_connections',
+        'superuser_reserved_connections')) AS settings,
+    (SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL) AS sessions,
+    (SELECT json_agg(datname) FROM (SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate
+        AND has_database_privilege(datname, 'CONNECT') ORDER BY 1 LIMIT {MOST_DATABASES}) AS d) AS databases,
+    (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p')
+        AND nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema') AND nspname !~ '^pg_(toast_)?temp_'
+        AND relname !~ '{OWN_TABLES}') AS other_tables) AS r"""
+TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
+NUMBERS = ("version_num", "size_bytes", "statements", "sessions", "other_tables")
+SETTINGS = (
+    "data_checksums", "fsync", "full_page_writes", "synchronous_commit", "data_directory", "max_connections",
+    "superuser_reserved_connections",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server is looked at from its driver: the programs there, and the data directory where it is known.
+
+    `is_here`: the server runs on that very host.
+    """
+
+    endpoint: Endpoint
+    bin_directory: str
+    data_directory: str = ""
+    is_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say."""
+
+    errors: str = ""
+    client: str = ""
+    version: str = ""
+    version_num: int | None = None
+    schema: str = ""
+    may_create: bool | None = None
+    is_superuser: bool | None = None
+    is_monitor: bool | None = None
+    may_checkpoint: bool | None = None
+    is_standby: bool | None = None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    statements: int | None = None
+    sessions: int | None = None
+    other_tables: int | None = None
+    settings: Mapping[str, str] | None = None
+    databases: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the same as JSON can hold it; `Seen(**plain)` is this again."""
+        return {**asdict(self), "databases": list(self.databases)}
+
+
+async def look(connections: Connections, target: Target, place: Place, password: str | None) -> Seen:
+    """Return what the driver sees of the server; a log-in that fails is in `errors`.
+
+    Raises RemoteFailure with what the host refused, ValueError for a password that is not one line, and as
+    `Connections.run`.
+    """
+    text = _text(place, password)
+    answer = await connections.run(
+        target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
+    )
+    with sensible(target, answer):
+        sections = _sections(answer)
+        seen = None if "refused" in sections else await apart(read, sections)
+    if seen is None:
+        raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
+    return seen
+
+
+def read(sections: Mapping[str, str]) -> Seen:
+    """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
+    client = _line(sections.get("client", ""))
+    if "errors" in sections:
+        names = sections.get("databases", "").splitlines()
+        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", client=client,
+                    databases=_names(names))  # fmt: skip
+    row = json.loads(sections["seen"])
+    if not isinstance(row, dict):
+        raise ValueError("This is no answer of a look.")
+    settings = row["settings"] if isinstance(row.get("settings"), dict) else {}
+    measured: dict[str, Any] = {name: row[name] if isinstance(row.get(name), bool) else None for name in TRUTHS}
+    measured |= {name: whole(str(row[name])) if isinstance(row.get(name), int) else None for name in NUMBERS}
+    return Seen(
+        client=client,
+        version=_line(row["version"]),
+        schema=_line(row.get("schema") or ""),
+        free_bytes=_free_bytes(sections.get("room", "")),
+        settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
+        databases=_names(row.get("databases") or []),
+        **measured,
+    )
+
+
+def _free_bytes(line: str) -> int | None:
+    """Return the room that df names in its fourth column; device names with blanks leave it unknown."""
+    columns = line.split()
+    kilobytes = whole(columns[3]) if len(columns) == 6 else None
+    return None if kilobytes is None else min(kilobytes, 2**53) * KILOBYTE
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    texts = [_line(name) for name in list(names)[:MOST_DATABASES] if isinstance(name, str)]
+    return tuple(text for text in texts if text)
+
+
+def _line(text: Any) -> str:
+    return str(storable(str(text)[:LONGEST_NAME]) or "").strip().partition("\n")[0]
+
+
+def _text_of(text: str) -> str:
+    return str(storable(text[-LONGEST_TEXT:]) or "").strip()
+
+
+def _sections(answer: bytes) -> dict[str, str]:
+    parts = answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]
+    return {name: text.strip() for name, _, text in (part.partition("\n") for part in parts)}
+
+
+def _text(place: Place, password: str | None) -> str:
+    endpoint = place.endpoint
+    variables = {
+        "LC_ALL": "C",
+        "PGPORT": str(endpoint.port),
+        "PGUSER": endpoint.user,
+        "PGAPPNAME": APPLICATION_NAME,
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGREQUIREAUTH": NEVER_IN_CLEAR,
+        **({"PGHOST": endpoint.address} if endpoint.address else {}),
+    }
+    words = {
+        "bin_directory": place.bin_directory.rstrip("/"),
+        "database": endpoint.database,
+        "query": QUERY,
+        "here": "yes" if place.is_here else "no",
+        "folder": place.data_directory,
+    }
+    lines = [f"unset {UNSET}", *(f"export {name}={shlex.quote(value)}" for name, value in variables.items())]
+    lines += [f"{name}={shlex.quote(value)}" for name, value in words.items()]
+    # Of each database that is tried, the one of the server itself among them.
+    endpoints = [endpoint, Endpoint(endpoint.path, endpoint.address, endpoint.port, "postgres", endpoint.user)]
+    passwords = "".join(password_lines(each, password) for each in endpoints) if password else ""
+    writing = here_document("cat", passwords) if passwords else ":"
+    # Read whole before anything runs: a look whose connection breaks half way does nothing.
+    return "\n".join(["{", *lines, f"write_password() {{\n{writing}\n}}", SCRIPT.read_text(), "exit", "}", ""])

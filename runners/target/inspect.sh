@@ -1,0 +1,39 @@
+# A look at a PostgreSQL server: prints sections that begin with a record separator and a name. Nothing is changed.
+# Set before: bin_directory, database, query (text of SQL), here (yes where the server runs on this machine), folder
+# (its data directory where that is known), write_password (a function), and the variables of libpq.
+set -u
+umask 077
+section() { printf '\036%s\n' "$1"; }
+home=$(mktemp -d) || { section refused; echo 'It has no room for a temporary file.'; exit 0; }
+trap 'rm -rf -- "$home"' EXIT
+trap 'exit 143' TERM INT HUP
+write_password > "$home/password"
+if [ -s "$home/password" ]; then
+    PGPASSFILE=$home/password
+    export PGPASSFILE
+fi
+ask() {
+    "$bin_directory/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -d "$1" -c "$2"
+}
+if [ ! -x "$bin_directory/psql" ]; then
+    section refused
+    echo "There is no psql in $bin_directory of this host: probe it, and choose programs that are there."
+    exit 0
+fi
+section client
+"$bin_directory/psql" --version
+section seen
+if ask "$database" "$query" 2> "$home/errors"; then
+    section room
+    if [ "$here" = yes ]; then
+        [ -n "$folder" ] ||
+            folder=$(ask "$database" "SELECT setting FROM pg_settings WHERE name = 'data_directory'" 2> /dev/null)
+        [ -z "$folder" ] || df -P -k -- "$folder" 2> /dev/null | tail -n 1
+    fi
+else
+    section errors
+    tail -c 2000 "$home/errors"
+    section databases
+    ask postgres "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1 LIMIT 200" \
+        2> /dev/null || :
+fi
