@@ -18,7 +18,7 @@ help:
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
-	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 15 minutes)"
+	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"

@@ -19,6 +19,7 @@ TARGET_HALF = {
     "runners.script",
     "runners.password_file",
     "runners.clusters",
+    "runners.inspection.look",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release")
@@ -29,6 +30,7 @@ PURE_RUNNERS = (
     "runners.telemetry",
     "runners.tools",
     "runners.keys",
+    "runners.inspection.answer",
 )
 # For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {

@@ -1,27 +1,23 @@
-"""Look at a server from its driver over SSH, and read what the look saw. What a server says is never believed."""
+"""Look at a server from its driver over SSH."""
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from runners.confinement import apart
 from runners.contract import Endpoint
 from runners.job import here_document, sensible
 from runners.password_file import password_lines
-from runners.readings import storable, whole
 from runners.script import NEVER_IN_CLEAR, UNSET
 from runners.ssh import Connections, RemoteFailure, Target
+
+from .answer import LONGEST_TEXT, MOST_DATABASES, Seen, read
 
 SCRIPT = Path(__file__).parent.parent / "target" / "inspect.sh"
 TIMEOUT_S, CONNECT_TIMEOUT_S = 45.0, 10
 MOST_BYTES = 1 << 18
-MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
-KILOBYTE = 1024
 APPLICATION_NAME = "benchhub-inspection"
 # What the tools make themselves: a database that holds more may be somebody's.
 OWN_TABLES = (
@@ -48,12 +44,6 @@ SELECT row_to_json(r) FROM (SELECT
     (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p')
         AND nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema') AND nspname !~ '^pg_(toast_)?temp_'
         AND relname !~ '{OWN_TABLES}') AS other_tables) AS r"""
-TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
-NUMBERS = ("version_num", "size_bytes", "statements", "sessions", "other_tables")
-SETTINGS = (
-    "data_checksums", "fsync", "full_page_writes", "synchronous_commit", "data_directory", "max_connections",
-    "superuser_reserved_connections",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +57,6 @@ class Place:
     bin_directory: str
     data_directory: str = ""
     is_here: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say."""
-
-    errors: str = ""
-    client: str = ""
-    version: str = ""
-    version_num: int | None = None
-    schema: str = ""
-    may_create: bool | None = None
-    is_superuser: bool | None = None
-    is_monitor: bool | None = None
-    may_checkpoint: bool | None = None
-    is_standby: bool | None = None
-    size_bytes: int | None = None
-    free_bytes: int | None = None
-    statements: int | None = None
-    sessions: int | None = None
-    other_tables: int | None = None
-    settings: Mapping[str, str] | None = None
-    databases: tuple[str, ...] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """Return the same as JSON can hold it; `Seen(**plain)` is this again."""
-        return {**asdict(self), "databases": list(self.databases)}
 
 
 async def look(connections: Connections, target: Target, place: Place, password: str | None) -> Seen:
@@ -112,50 +75,6 @@ async def look(connections: Connections, target: Target, place: Place, password:
     if seen is None:
         raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
     return seen
-
-
-def read(sections: Mapping[str, str]) -> Seen:
-    """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
-    client = _line(sections.get("client", ""))
-    if "errors" in sections:
-        names = sections.get("databases", "").splitlines()
-        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", client=client,
-                    databases=_names(names))  # fmt: skip
-    row = json.loads(sections["seen"])
-    if not isinstance(row, dict):
-        raise ValueError("This is no answer of a look.")
-    settings = row["settings"] if isinstance(row.get("settings"), dict) else {}
-    measured: dict[str, Any] = {name: row[name] if isinstance(row.get(name), bool) else None for name in TRUTHS}
-    measured |= {name: whole(str(row[name])) if isinstance(row.get(name), int) else None for name in NUMBERS}
-    return Seen(
-        client=client,
-        version=_line(row["version"]),
-        schema=_line(row.get("schema") or ""),
-        free_bytes=_free_bytes(sections.get("room", "")),
-        settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
-        databases=_names(row.get("databases") or []),
-        **measured,
-    )
-
-
-def _free_bytes(line: str) -> int | None:
-    """Return the room that df names in its fourth column; device names with blanks leave it unknown."""
-    columns = line.split()
-    kilobytes = whole(columns[3]) if len(columns) == 6 else None
-    return None if kilobytes is None else min(kilobytes, 2**53) * KILOBYTE
-
-
-def _names(names: Any) -> tuple[str, ...]:
-    texts = [_line(name) for name in list(names)[:MOST_DATABASES] if isinstance(name, str)]
-    return tuple(text for text in texts if text)
-
-
-def _line(text: Any) -> str:
-    return str(storable(str(text)[:LONGEST_NAME]) or "").strip().partition("\n")[0]
-
-
-def _text_of(text: str) -> str:
-    return str(storable(text[-LONGEST_TEXT:]) or "").strip()
 
 
 def _sections(answer: bytes) -> dict[str, str]:

@@ -11,15 +11,15 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from benchhub.bench.execute import workers
+from benchhub.bench.execute import examine, workers
+from benchhub.bench.execute.examine import Examined
 from benchhub.bench.models import Run, Worker
 from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
 from benchhub.release import release
 
-from . import examine, vitals
-from .examine import Examined
+from . import vitals
 
 Level = Literal["ok", "warn", "bad"]
 LEVELS: tuple[Level, ...] = ("ok", "warn", "bad")

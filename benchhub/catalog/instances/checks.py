@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from runners.inspection.look import Seen
+from runners.inspection.answer import Seen
 from runners.tools.layers import with_layer
 
 OLDEST = 90500

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.inspection.look import Seen, read
+from runners.inspection.answer import Seen, read
 
 ROW = {
     "version": "16.4 (Debian 16.4-1)",

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from benchhub.bench.operations.inspection import inspect
+from benchhub.bench.execute.examine import inspect
 from benchhub.catalog.instances.checks import Level, worst
 from benchhub.catalog.models import Host, Instance
 

@@ -12,9 +12,9 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from benchhub.bench import testing
-from benchhub.bench.execute import workers
+from benchhub.bench.execute import examine, workers
 from benchhub.bench.models import Run, Watch, Worker
-from benchhub.bench.operations import doctor, examine, vitals
+from benchhub.bench.operations import doctor, vitals
 from benchhub.catalog.models import Hardware, Host
 from benchhub.release import release
 

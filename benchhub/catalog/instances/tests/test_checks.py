@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchhub.catalog.instances.checks import Expected, Level, checks, worst
-from runners.inspection.look import Seen
+from runners.inspection.answer import Seen
 
 EXPECTED = Expected("16.4", 160004, is_here=True)
 FINE = Seen(

@@ -1,0 +1,90 @@
+"""Read what a look at a server saw. What a server says is never believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from runners.readings import storable, whole
+
+MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
+KILOBYTE = 1024
+TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
+NUMBERS = ("version_num", "size_bytes", "statements", "sessions", "other_tables")
+SETTINGS = (
+    "data_checksums", "fsync", "full_page_writes", "synchronous_commit", "data_directory", "max_connections",
+    "superuser_reserved_connections",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say."""
+
+    errors: str = ""
+    client: str = ""
+    version: str = ""
+    version_num: int | None = None
+    schema: str = ""
+    may_create: bool | None = None
+    is_superuser: bool | None = None
+    is_monitor: bool | None = None
+    may_checkpoint: bool | None = None
+    is_standby: bool | None = None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    statements: int | None = None
+    sessions: int | None = None
+    other_tables: int | None = None
+    settings: Mapping[str, str] | None = None
+    databases: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the same as JSON can hold it; `Seen(**plain)` is this again."""
+        return {**asdict(self), "databases": list(self.databases)}
+
+
+def read(sections: Mapping[str, str]) -> Seen:
+    """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
+    client = _line(sections.get("client", ""))
+    if "errors" in sections:
+        names = sections.get("databases", "").splitlines()
+        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", client=client,
+                    databases=_names(names))  # fmt: skip
+    row = json.loads(sections["seen"])
+    if not isinstance(row, dict):
+        raise ValueError("This is no answer of a look.")
+    settings = row["settings"] if isinstance(row.get("settings"), dict) else {}
+    measured: dict[str, Any] = {name: row[name] if isinstance(row.get(name), bool) else None for name in TRUTHS}
+    measured |= {name: whole(str(row[name])) if isinstance(row.get(name), int) else None for name in NUMBERS}
+    return Seen(
+        client=client,
+        version=_line(row["version"]),
+        schema=_line(row.get("schema") or ""),
+        free_bytes=_free_bytes(sections.get("room", "")),
+        settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
+        databases=_names(row.get("databases") or []),
+        **measured,
+    )
+
+
+def _free_bytes(line: str) -> int | None:
+    """Return the room that df names in its fourth column; device names with blanks leave it unknown."""
+    columns = line.split()
+    kilobytes = whole(columns[3]) if len(columns) == 6 else None
+    return None if kilobytes is None else min(kilobytes, 2**53) * KILOBYTE
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    texts = [_line(name) for name in list(names)[:MOST_DATABASES] if isinstance(name, str)]
+    return tuple(text for text in texts if text)
+
+
+def _line(text: Any) -> str:
+    return str(storable(str(text)[:LONGEST_NAME]) or "").strip().partition("\n")[0]
+
+
+def _text_of(text: str) -> str:
+    return str(storable(text[-LONGEST_TEXT:]) or "").strip()
