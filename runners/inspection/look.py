@@ -71,10 +71,10 @@ async def look(connections: Connections, target: Target, place: Place, password:
     )
     with sensible(target, answer):
         sections = _sections(answer)
-        seen = None if "refused" in sections else await apart(read, sections)
-    if seen is None:
+        sight = None if "refused" in sections else await apart(read, sections)
+    if sight is None:
         raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
-    return seen
+    return sight
 
 
 def _sections(answer: bytes) -> dict[str, str]:

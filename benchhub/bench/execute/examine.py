@@ -91,11 +91,11 @@ def inspect(instance: Instance, driver: Host) -> list[Check]:
     programs = instance.bin_directory if is_here else newest_programs(driver)
     place = Place(endpoint, programs, instance.data_directory, is_here)
     try:
-        seen = asyncio.run(_look(target_of(driver), place, instance.password or None))
+        sight = asyncio.run(_look(target_of(driver), place, instance.password or None))
     except (HostKeyChanged, Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
         return [Check("Driver", Level.STOPS, str(error) or "It did not answer in time.", "Mend that first.")]
     build = instance.build
-    return checks(seen, Expected(build.version, build.version_num, is_here))
+    return checks(sight, Expected(build.version, build.version_num, is_here))
 
 
 def newest_programs(driver: Host) -> str:

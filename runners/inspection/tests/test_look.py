@@ -54,17 +54,17 @@ def test_a_look_is_read_as_the_server_and_df_say_it():
 
 
 def test_a_log_in_that_failed_gives_its_message_and_the_databases_that_are_there():
-    seen = read(
+    sight = read(
         {"client": "psql 16", "errors": 'psql: error: FATAL:  database "x" does not exist', "databases": "a\nb"}
     )
-    assert (seen.errors, seen.databases) == ('psql: error: FATAL:  database "x" does not exist', ("a", "b"))
-    assert seen.version_num is None
+    assert (sight.errors, sight.databases) == ('psql: error: FATAL:  database "x" does not exist', ("a", "b"))
+    assert sight.version_num is None
 
 
 def test_what_was_seen_is_the_same_after_it_was_stored():
-    seen = read(sections())
-    stored = json.loads(json.dumps(seen.plain()))
-    assert replace(Seen(**stored), databases=tuple(stored["databases"])) == seen
+    sight = read(sections())
+    stored = json.loads(json.dumps(sight.plain()))
+    assert replace(Seen(**stored), databases=tuple(stored["databases"])) == sight
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_an_answer_that_is_none_is_refused(text):
 @given(st.dictionaries(st.sampled_from([*ROW]), st.recursive(st.none() | st.text() | st.integers(), st.lists)))
 def test_whatever_a_server_says_is_bounded_or_refused(changes):
     try:
-        seen = read(sections(**changes))
+        sight = read(sections(**changes))
     except (ValueError, KeyError, TypeError):
         return
-    assert len(seen.version) <= 200 and len(seen.databases) <= 200
-    assert "\0" not in json.dumps(seen.plain())
+    assert len(sight.version) <= 200 and len(sight.databases) <= 200
+    assert "\0" not in json.dumps(sight.plain())
