@@ -238,7 +238,7 @@ class Faults:
             connection.close()
 
     def _ask(self, run: Run) -> None:
-        """Ask for one cancel. A worker that is paused may hold the row, and only this process would wake it up."""
+        """Ask for the cancel of a run. A paused worker may hold its row, and only this process would wake it up."""
         from django.db import connection, transaction
 
         from benchhub.bench.models import Run

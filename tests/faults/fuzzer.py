@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -151,9 +152,8 @@ class Fuzzer:
 
     async def _serve(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         try:
-            await self._answer(process)
-        except (OSError, asyncssh.Error):
-            pass  # the client has hung up on what it did not want to hear
+            with suppress(OSError, asyncssh.Error):  # the client may hang up on what it does not want to hear
+                await self._answer(process)
         finally:
             process.exit(0)
 

@@ -109,6 +109,7 @@ def test_a_run_under_way_on_a_host_that_takes_one_session_at_a_time_is_cancelled
     time.sleep(rig.lease_s)
     cancel(run)
     is_cancelled_within(run, site, 2 * rig.lease_s + 10)
+    assert rows.state(run) == "cancelled"
     goes_on(site, system)
 
 
@@ -176,6 +177,7 @@ def test_a_run_whose_server_has_its_host_away_is_cancelled(rig, site, system, se
     other.proxy.stop()
     cancel(run)
     is_cancelled_within(run, site, 2 * rig.lease_s + 10)
+    assert rows.state(run) == "cancelled"
     other.proxy.start()
     goes_on(site, system)
 
