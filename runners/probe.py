@@ -17,7 +17,7 @@ from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
 from runners.job import sensible
-from runners.readings import decimal, storable_facts
+from runners.readings import decimal, read_sections, storable_facts
 from runners.ssh import Connections, RemoteFailure, Target
 
 PROBE_TIMEOUT_S = 60.0
@@ -97,7 +97,7 @@ async def _answer(connections: Connections, target: Target, command: str) -> byt
 
 def _read_probe(answer: bytes) -> tuple[Facts, list[str]]:
     """Return the facts, and the folders in which PostgreSQL may lie."""
-    sections = dict(_sections(answer))
+    sections = dict(read_sections(answer))
     return parse_probe(sections), sections.get("bin_directories", "").splitlines()[:MOST_FOLDERS]
 
 
@@ -213,7 +213,7 @@ def _read_builds(answer: bytes) -> list[Facts]:
 def _parse_builds(answer: bytes) -> Iterator[Facts]:
     """Yield one build per bin_directory section; the sections after it, up to the next, are its own."""
     build: dict[str, str] = {}
-    for name, text in [*_sections(answer), ("bin_directory", "")]:
+    for name, text in [*read_sections(answer), ("bin_directory", "")]:
         if name == "bin_directory" and name in build:
             yield _build(build)
         if name == "bin_directory":
@@ -250,12 +250,6 @@ def _script(name: str, values: Mapping[str, Sequence[str]]) -> str:
     lines = [f"{key}={shlex.quote(' '.join(words))}" for key, words in values.items()]
     # What cannot be read shows as a missing section, not as a failure of the whole.
     return "\n".join(["export LC_ALL=C", *lines, (SCRIPTS / name).read_text(), "true"])
-
-
-def _sections(answer: bytes) -> Iterator[tuple[str, str]]:
-    for part in answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]:
-        name, _, text = part.partition("\n")
-        yield name, text.strip()
 
 
 def _by_file(text: str) -> dict[str, str]:

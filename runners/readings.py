@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 DEEPEST = 16
 LONGEST_TEXT = 2**16
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL's JSON takes neither
 LARGEST = 10**18 - 1  # fits PostgreSQL's bigint, and any size of a real disk or memory
+
+
+def read_sections(answer: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the sections of an answer, each begun by a record separator and a line with its name, with their texts."""
+    for part in answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]:
+        name, _, text = part.partition("\n")
+        yield name, text.strip()
 
 
 def whole(text: str, largest: int = LARGEST) -> int | None:

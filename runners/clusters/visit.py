@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from runners.contract import Cluster
 from runners.job import sensible
-from runners.readings import storable, whole
+from runners.readings import read_sections, storable, whole
 from runners.ssh import Connections, RemoteFailure, Target
 
 from .script import FUNCTIONS, values
@@ -60,7 +60,7 @@ async def visit(
         target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
     with sensible(target, answer):
-        sections = _sections(answer)
+        sections = dict(read_sections(answer))
         sight = None if "refused" in sections else read_sight(sections, cluster.folder)
     if sight:
         return sight
@@ -115,11 +115,6 @@ def _parameter(row: Any) -> dict[str, Any]:
     }
     choices = [str(storable(choice))[:LONGEST_NAME] for choice in row["choices"] or []]
     return {**{name: value for name, value in texts.items() if value}, **({"choices": choices} if choices else {})}
-
-
-def _sections(answer: bytes) -> dict[str, str]:
-    parts = answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]
-    return {name: text.strip() for name, _, text in (part.partition("\n") for part in parts)}
 
 
 def _text(cluster: Cluster, work_directory: str, purpose: Purpose, port: int, username: str) -> str:

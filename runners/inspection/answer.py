@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from runners.readings import storable, whole
@@ -12,19 +12,18 @@ from runners.readings import storable, whole
 MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
 KILOBYTE = 1024
 TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
-NUMBERS = ("version_num", "size_bytes", "statements", "sessions", "other_tables")
-SETTINGS = (
-    "data_checksums", "fsync", "full_page_writes", "synchronous_commit", "data_directory", "max_connections",
-    "superuser_reserved_connections",
-)  # fmt: skip
+NUMBERS = ("version_num", "statements", "sessions", "other_tables")
+SETTINGS = ("data_checksums", "fsync", "full_page_writes", "synchronous_commit", "max_connections")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say."""
+    """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say.
+
+    `databases` are those that are there, where the one that was asked for could not be logged in to.
+    """
 
     errors: str = ""
-    client: str = ""
     version: str = ""
     version_num: int | None = None
     schema: str = ""
@@ -33,7 +32,6 @@ class Seen:
     is_monitor: bool | None = None
     may_checkpoint: bool | None = None
     is_standby: bool | None = None
-    size_bytes: int | None = None
     free_bytes: int | None = None
     statements: int | None = None
     sessions: int | None = None
@@ -41,18 +39,12 @@ class Seen:
     settings: Mapping[str, str] | None = None
     databases: tuple[str, ...] = ()
 
-    def plain(self) -> dict[str, Any]:
-        """Return the same as JSON can hold it; `Seen(**plain)` is this again."""
-        return {**asdict(self), "databases": list(self.databases)}
-
 
 def read(sections: Mapping[str, str]) -> Seen:
     """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
-    client = _line(sections.get("client", ""))
     if "errors" in sections:
         names = sections.get("databases", "").splitlines()
-        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", client=client,
-                    databases=_names(names))  # fmt: skip
+        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", databases=_names(names))
     row = json.loads(sections["seen"])
     if not isinstance(row, dict):
         raise ValueError("This is no answer of a look.")
@@ -60,12 +52,10 @@ def read(sections: Mapping[str, str]) -> Seen:
     measured: dict[str, Any] = {name: row[name] if isinstance(row.get(name), bool) else None for name in TRUTHS}
     measured |= {name: whole(str(row[name])) if isinstance(row.get(name), int) else None for name in NUMBERS}
     return Seen(
-        client=client,
         version=_line(row["version"]),
         schema=_line(row.get("schema") or ""),
         free_bytes=_free_bytes(sections.get("room", "")),
         settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
-        databases=_names(row.get("databases") or []),
         **measured,
     )
 

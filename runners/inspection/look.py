@@ -10,10 +10,11 @@ from runners.confinement import apart
 from runners.contract import Endpoint
 from runners.job import here_document, sensible
 from runners.password_file import password_lines
+from runners.readings import read_sections
 from runners.script import NEVER_IN_CLEAR, UNSET
 from runners.ssh import Connections, RemoteFailure, Target
 
-from .answer import LONGEST_TEXT, MOST_DATABASES, Seen, read
+from .answer import LONGEST_TEXT, Seen, read
 
 SCRIPT = Path(__file__).parent.parent / "target" / "inspect.sh"
 TIMEOUT_S, CONNECT_TIMEOUT_S = 45.0, 10
@@ -32,15 +33,12 @@ SELECT row_to_json(r) FROM (SELECT
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser,
     (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_monitor') AS is_monitor,
     (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_checkpoint') AS may_checkpoint,
-    pg_is_in_recovery() AS is_standby, pg_database_size(current_database()) AS size_bytes,
+    pg_is_in_recovery() AS is_standby,
     (SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements' AND installed_version IS NOT NULL)
         AS statements,
     (SELECT json_object_agg(name, setting) FROM pg_settings WHERE name IN ('data_checksums', 'fsync',
-        'full_page_writes', 'synchronous_commit', 'data_directory', 'max_connections',
-        'superuser_reserved_connections')) AS settings,
+        'full_page_writes', 'synchronous_commit', 'max_connections')) AS settings,
     (SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL) AS sessions,
-    (SELECT json_agg(datname) FROM (SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate
-        AND has_database_privilege(datname, 'CONNECT') ORDER BY 1 LIMIT {MOST_DATABASES}) AS d) AS databases,
     (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p')
         AND nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema') AND nspname !~ '^pg_(toast_)?temp_'
         AND relname !~ '{OWN_TABLES}') AS other_tables) AS r"""
@@ -70,16 +68,11 @@ async def look(connections: Connections, target: Target, place: Place, password:
         target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
     with sensible(target, answer):
-        sections = _sections(answer)
+        sections = dict(read_sections(answer))
         sight = None if "refused" in sections else await apart(read, sections)
     if sight is None:
         raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
     return sight
-
-
-def _sections(answer: bytes) -> dict[str, str]:
-    parts = answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]
-    return {name: text.strip() for name, _, text in (part.partition("\n") for part in parts)}
 
 
 def _text(place: Place, password: str | None) -> str:

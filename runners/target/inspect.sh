@@ -20,8 +20,6 @@ if [ ! -x "$bin_directory/psql" ]; then
     echo "There is no psql in $bin_directory of this host: probe it, and choose programs that are there."
     exit 0
 fi
-section client
-"$bin_directory/psql" --version
 section seen
 if ask "$database" "$query" 2> "$home/errors"; then
     section room

@@ -222,7 +222,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "probe": lambda text: lambda: probe.parse_probe(dict.fromkeys(("cpu", "os", "memory", "mounts", "disks"), text)),
     "probe block devices": lambda text: lambda: probe._block_devices(text),
     "probe choices": lambda text: lambda: probe._choices(text),
-    "probe sections": lambda text: lambda: list(probe._sections(text.encode())),
+    "probe sections": lambda text: lambda: list(readings.read_sections(text.encode())),
     "counters": lambda text: lambda: counters.parse_snapshot(text.encode()),
     "look": lambda text: lambda: job._parse_look(text.encode()),
     "collection": lambda text: lambda: collection.parse_collected(text.encode(), 1000),

@@ -7,9 +7,8 @@ import shlex
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from benchhub.catalog.instances.checks import Check, Expected, Level, checks
+from benchhub.bench.plan.clients import chosen_client
 from benchhub.catalog.models import Host, Instance
 from runners.contract import Endpoint
 from runners.inspection.answer import Seen
@@ -79,30 +78,21 @@ def _read(answer: bytes, now_s: float) -> Examined:
     return Examined(clock_ahead_s=clock_s - now_s, free_bytes=free_blocks * block_bytes)
 
 
-def inspect(instance: Instance, driver: Host) -> list[Check]:
-    """Log in to the instance once, as a run would, and return a line for each thing that was looked at.
+def look_at(instance: Instance, driver: Host) -> Seen | str:
+    """Return what the driver sees of the instance at one log-in, or a sentence that says why it cannot look.
 
-    A driver that cannot be asked is a line that stops. The connection is its own, and closed afterwards.
+    The connection is its own, and closed afterwards.
     """
     if driver.trust != Host.Trust.PINNED:
-        return [Check("Driver", Level.STOPS, f"The key of {driver} is not approved.", "Look at it and approve it.")]
+        return f"The key of {driver} is not approved: look at it and approve it."
     endpoint = Endpoint("network", instance.address, instance.port, instance.database, instance.username)
     is_here = instance.host_id == driver.pk
-    programs = instance.bin_directory if is_here else newest_programs(driver)
-    place = Place(endpoint, programs, instance.data_directory, is_here)
     try:
-        sight = asyncio.run(_look(target_of(driver), place, instance.password or None))
-    except (HostKeyChanged, Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
-        return [Check("Driver", Level.STOPS, str(error) or "It did not answer in time.", "Mend that first.")]
-    build = instance.build
-    return checks(sight, Expected(build.version, build.version_num, is_here))
-
-
-def newest_programs(driver: Host) -> str:
-    """Return where the newest pgbench of the last probe lies; "" where it saw none."""
-    builds = [build for build in driver.facts.get("builds", ()) if build.get("pgbench_version")]
-    newest: dict[str, Any] = max(builds, key=lambda build: build.get("version_num") or 0, default={})
-    return str(newest.get("bin_directory", ""))
+        programs = instance.bin_directory if is_here else chosen_client([driver], "")["bin_directory"]
+        place = Place(endpoint, programs, instance.data_directory, is_here)
+        return asyncio.run(_look(target_of(driver), place, instance.password or None))
+    except (LookupError, HostKeyChanged, Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
+        return str(error) or "The driver did not answer in time."
 
 
 async def _look(target: Target, place: Place, password: str | None) -> Seen:

@@ -27,7 +27,7 @@ def instance(system, cluster16):
 def test_a_server_that_runs_can_use_is_said_to_be_so_with_its_room_and_rights(instance):
     text = printed(instance.name)
     assert not text.startswith("STOPS"), text
-    assert "good   Rights: It may create tables in the schema public." in text
+    assert "ok    Rights: It may create tables in the schema public." in text
     assert "GiB free, enough for a pgbench scale of about" in text
     assert "Version: PostgreSQL 16" in text
     assert instance.password not in text
@@ -38,7 +38,7 @@ def test_a_server_that_runs_can_use_is_said_to_be_so_with_its_room_and_rights(in
     [
         ({"password": "wrong"}, "PostgreSQL refused the log-in."),
         ({"password": ""}, "type it on the form of the instance"),
-        ({"database": "nowhere"}, "Create the database, or choose one of those that are there."),
+        ({"database": "nowhere"}, "Create the database, or choose one of those that are there: "),
         ({"port": 1}, "PostgreSQL could not be reached from the driver."),
         ({"bin_directory": "/nowhere"}, "There is no psql in /nowhere"),
         ({"username": "x' OR 1=1; --"}, "PostgreSQL refused the log-in."),

@@ -6,16 +6,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from benchhub.bench.execute.examine import inspect
-from benchhub.catalog.instances.checks import Level, worst
+from benchhub.bench.operations import server
+from benchhub.bench.operations.doctor import worst
 from benchhub.catalog.models import Host, Instance
+
+from .doctor import line
 
 
 class Command(BaseCommand):
     help = "Log in to an instance from its driver, change nothing, and say whether runs can use it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the instance's")
+        parser.add_argument("name", help="of the instance")
         parser.add_argument("--driver", help="the name of the host that drives it; else its own host")
 
     def handle(self, *_args: Any, name: str, driver: str | None, **_options: Any) -> None:
@@ -25,8 +27,8 @@ class Command(BaseCommand):
         host = Host.objects.filter(name=driver).first() if driver else instance.host
         if host is None:
             raise CommandError("Name a host that drives it: --driver NAME, as in the list of hosts.")
-        lines = inspect(instance, host)
-        for line in lines:
-            self.stdout.write(f"{line.level:5}  {line.name}: {line.finding} {line.advice}".rstrip())
-        if worst(lines) is Level.STOPS:
+        findings = server.test(instance, host)
+        for finding in findings:
+            self.stdout.write(line(finding))
+        if worst(findings) == "bad":
             sys.exit(1)
