@@ -46,6 +46,8 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 properties.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 properties.load_profile("untimed")
 
+# How long a busy machine may take over a page. A test that fails for another reason than this waits as long.
+PATIENCE_MS = 90_000
 CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -147,7 +149,7 @@ def alone() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """Headless Chromium as Playwright drives it. Playwright keeps an event loop in this thread meanwhile."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
@@ -155,6 +157,15 @@ def chromium() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
         environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
+        new_context = browser.new_context
+
+        def patient(**options: Any) -> Any:
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE_MS)
+            return context
+
+        environment.setattr(browser, "new_context", patient)
+        expect.set_options(timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -172,15 +183,14 @@ def page(chromium: Any, live_server: Any) -> Iterator[Any]:
 
 
 def sign_in(page: Any) -> None:
-    """As a person does it; ends on the home page."""
+    """Give the tab a session of an administrator; ends on the home page. The form has tests of its own."""
     from django.contrib.auth import get_user_model
 
-    get_user_model().objects.create_superuser("ada", password="engine")
-    page.goto("/login/")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill("engine")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="Home").wait_for()
+    client, name = Client(), settings.SESSION_COOKIE_NAME
+    client.force_login(get_user_model().objects.create_superuser("ada", password="engine"))
+    origin = page.request.get("/login/").url.removesuffix("login/")
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": origin}])
+    page.goto("/")
 
 
 def is_too_wide(page: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from runners.contract import Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools.base import Tool
 from runners.tools.kinds import Choice, Description, Kind, WholeNumber, chosen_from
-from runners.tools.printed import last_errors, text_of
+from runners.tools.printed import main_errors, text_of
 from runners.tools.shell import psql, verified
 
 PARSER = "counting/1"
@@ -92,7 +92,7 @@ wait
 
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         if outputs.returncode:
-            return RunResult("failed", last_errors(text_of(outputs.stderr)) or "It said nothing about it.", PARSER)
+            return RunResult("failed", main_errors(text_of(outputs.stderr)) or "It said nothing about it.", PARSER)
         if spec.kind == "load":
             return RunResult("succeeded", "", PARSER)
         reports = REPORT.findall(text_of(outputs.stdout))

@@ -55,13 +55,16 @@ def cut_text(text: str, always: Sequence[str]) -> str:
     return f"It is cut off: it has no line '{absent.partition('|')[0].strip()}', which every version prints."
 
 
-def last_errors(stderr: str) -> str:
-    """Return the last few lines of errors, each once, joined; the last lines of any kind where none is an error."""
+def main_errors(stderr: str) -> str:
+    """Return the first error and the last few, each once, joined; of lines of any kind where none is an error.
+
+    The first is mostly the cause, and the last are what ended it: a thousand may lie between them.
+    """
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not NOT_AN_ERROR.match(line)]
     marked = [line for line in lines if re.search(r"error|fatal|aborted", line, re.IGNORECASE)]
-    newest_first = dict.fromkeys(MESSAGE_PREFIX.sub("", line) for line in reversed(marked or lines))
-    errors = list(newest_first)[:REASON_LINES]
-    return "; ".join(reversed(errors))[:REASON_LENGTH].rstrip(".")
+    errors = [MESSAGE_PREFIX.sub("", line) for line in marked or lines]
+    last = list(dict.fromkeys(reversed(errors)))[: REASON_LINES - 1]
+    return "; ".join(dict.fromkeys([*errors[:1], *reversed(last)]))[:REASON_LENGTH].rstrip(".")
 
 
 def unread_remarks(lines: int, read: int) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The menu and the search box as a browser shows them: by mouse, by keyboard, and on a phone."""
 
 import pytest
+from playwright.sync_api import expect
 
 from benchhub.accounts.navigation import GROUPS
 from benchhub.bench import testing
@@ -55,7 +56,7 @@ def test_escape_and_a_click_elsewhere_close_a_group(tab):
         entries(tab).first.wait_for()
         close()
         entries(tab).first.wait_for(state="hidden")
-        assert not entries(tab).first.is_visible()
+        expect(entries(tab).first).to_be_hidden()
 
 
 def test_a_phone_opens_all_groups_at_once_and_is_not_too_wide(tab):

@@ -30,7 +30,7 @@ from runners.contract import (
 )
 from runners.contract import Doubt as RunnerDoubt
 from runners.tools.layers import with_layer
-from runners.tools.printed import last_errors, text_of
+from runners.tools.printed import main_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import numbers, run_facts
@@ -137,7 +137,7 @@ def overdue_reason(spec: RunSpec, outputs: Outputs) -> str:
 def step_reason(outputs: Outputs) -> str:
     """Say which step beside the load failed, and why: the load generator's parser would take it for the load."""
     *lines, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
-    errors = last_errors("\n".join(lines))
+    errors = main_errors("\n".join(lines))
     return f"{step.rstrip('.')}: {errors}." if errors else step
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from runners.contract import Outputs
-from runners.tools.printed import END_UNSEEN, last_errors, text_of
+from runners.tools.printed import END_UNSEEN, main_errors, text_of
 
 from .output import Summary, read_summary
 
@@ -34,7 +34,7 @@ def failure(outputs: Outputs, messages: str | None = None) -> str:
     if not returncode and not aborted:
         incomplete = _incomplete(read_summary(stdout))
         return f"pgbench was aborted: {incomplete}." if incomplete else ""
-    errors = last_errors(all_errors(stdout, stderr))
+    errors = main_errors(all_errors(stdout, stderr))
     event = "pgbench was aborted" if aborted or returncode == 2 else f"pgbench ended with code {returncode}"
     return f"{event}: {errors}." if errors else f"{event} and said nothing about it."
 

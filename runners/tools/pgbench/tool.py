@@ -17,7 +17,7 @@ from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, Script
 from runners.tools.parts import Part, refusal
-from runners.tools.printed import last_errors, text_of
+from runners.tools.printed import main_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
@@ -200,7 +200,7 @@ def parse_load(outputs: Outputs) -> RunResult:
     """Return whether the data set was made; pgbench 13 and newer also say how long it took, as `load_s`."""
     stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        errors = last_errors(stderr) or "it said nothing about it"
+        errors = main_errors(stderr) or "it said nothing about it"
         return _failed(f"The load of the data set ended with code {outputs.returncode}: {errors}.")
     match = LOAD_SECONDS.search(stderr)
     measures = {"load_s": Measure(float(match[1]), "s")} if match else {}
@@ -219,7 +219,7 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
         return _failed(several)
     numbers = output.read_numbers(stdout, connect_each=parameters.connect_each)
     if numbers.missing:
-        errors = last_errors(ending.all_errors(stdout, stderr))
+        errors = main_errors(ending.all_errors(stdout, stderr))
         return _failed(f"{numbers.missing}{ending.code_words(outputs.returncode, errors)}.")
     return _succeeded(spec, outputs, stderr, numbers.measures)
 

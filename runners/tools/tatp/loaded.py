@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from runners.contract import Outputs, RunResult, RunSpec
-from runners.tools.printed import last_errors, text_of
+from runners.tools.printed import main_errors, text_of
 
 from . import command, population
 from .parameters import Parameters, read
@@ -30,7 +30,7 @@ def parse_load(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return whether the population was made, and is distributed as it is defined."""
     stderr = text_of(outputs.stderr)
     if outputs.returncode != 0:
-        errors = last_errors(stderr) or "it said nothing about it"
+        errors = main_errors(stderr) or "it said nothing about it"
         return failed(f"The load of the population ended with code {outputs.returncode}: {errors}.")
     counted = read_distributions(text_of(outputs.files[command.DISTRIBUTIONS_FILE]))
     unlikely = unlikely_distributions(read(spec.parameters), counted)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.tools.printed import added_text, cut_text, text_of
+from runners.tools.printed import added_text, cut_text, main_errors, text_of
 
 TEXT = "transaction type: <builtin: select only>\nnumber of clients: 4\n"
 BEGINNINGS = ("transaction type: ", "number of clients: ")
@@ -70,3 +70,17 @@ def test_nothing_is_said_to_be_added_where_a_line_begins_as_it_was_printed(text:
 def test_a_report_without_a_line_that_all_have_is_cut_off(text: str, absent: str) -> None:
     sentence = cut_text(text, (*BEGINNINGS, "duration: |number of transactions per client: "))
     assert (f"no line '{absent}'" in sentence) if absent else sentence == ""
+
+
+def test_the_cause_is_told_with_the_last_errors_and_no_line_twice() -> None:
+    consequences = [f'pgbench: error: client {n} aborted: prepared statement "P_2" does not exist' for n in range(40)]
+    lines = ["progress: 1.0 s, 0.0 tps", 'pgbench: error: ERROR:  relation "a" does not exist', *consequences]
+    cause, *last = main_errors("\n".join([*lines, *lines])).split("; ")
+    assert cause == 'ERROR:  relation "a" does not exist'
+    assert last == [f'client {n} aborted: prepared statement "P_2" does not exist' for n in (38, 39)]
+
+
+@pytest.mark.parametrize("lines", [["error: a"], ["error: a", "error: b"], ["error: a", "error: b", "error: c"]])
+def test_few_errors_are_told_in_their_order(lines: list[str]) -> None:
+    assert main_errors("\n".join(lines)) == "; ".join(line[7:] for line in lines)
+    assert main_errors("") == ""

@@ -2,6 +2,7 @@
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment
@@ -46,7 +47,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     page.locator("#plan").get_by_text("its factor must be at least 1.1").wait_for()
     page.get_by_role("button", name="Queue", exact=True).click()
     page.locator("#id_levels_error").wait_for()
-    assert page.locator("#id_name_error").is_visible()
+    expect(page.locator("#id_name_error")).to_be_visible()
     assert page.get_by_label("Client levels").input_value() == "1..64*1"
     assert not is_too_wide(page)
     assert not Experiment.objects.exists()
@@ -94,7 +95,7 @@ def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_desig
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("Instance").select_option(label="pg18")
     page.locator("#plan .costs td", has_text="450 min").wait_for()  # 2 workloads x 9 levels x 5 trials of 300 s
-    assert page.get_by_label("Others as well (optional)").is_visible()
+    expect(page.get_by_label("Others as well (optional)")).to_be_visible()
     assert page.get_by_role("region", name="Parts of the design").locator("tbody tr").count() == 2
     page.get_by_role("button", name="Queue", exact=True).click()
     page.get_by_role("heading", name="The method of report B").wait_for()

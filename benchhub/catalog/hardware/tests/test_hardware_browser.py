@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from playwright.sync_api import expect
 
 from benchhub.catalog.models import Hardware, LicenceModel, PriceSheet
 from conftest import is_too_wide, sign_in
@@ -85,7 +86,7 @@ def test_a_licence_model_is_typed_and_its_arithmetic_seen_on_a_machine(tab):
     tab.locator("#trial").get_by_text("10,800.00").first.wait_for()  # 3 years x 2 sockets x 1,800
     tab.locator("[name=metric]").select_option("core")
     tab.locator("[name=cores_per_licence]").wait_for(state="hidden")
-    assert tab.locator("[name=hours_per_month]").is_hidden()
+    expect(tab.locator("[name=hours_per_month]")).to_be_hidden()
     tab.locator("#trial").get_by_text("108,000.00").wait_for()
     tab.get_by_role("button", name="Add a factor").click()
     fill(tab, "factors-0", processor="POWER8", factor="0.5")
@@ -95,7 +96,7 @@ def test_a_licence_model_is_typed_and_its_arithmetic_seen_on_a_machine(tab):
     tab.locator("[name=max_sockets]").fill("")
     tab.locator("[name=payment]").select_option("hourly")
     tab.locator("[name=hours_per_month]").wait_for()
-    assert tab.locator("[name=period]").is_hidden()
+    expect(tab.locator("[name=period]")).to_be_hidden()
     tab.locator("[name=hours_per_month]").fill("999")
     tab.locator("#trial").get_by_text("Write hours above 0 and up to 744").wait_for()
     tab.get_by_role("button", name="Add the licence model").click()

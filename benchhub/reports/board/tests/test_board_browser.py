@@ -51,7 +51,7 @@ def test_the_days_are_those_of_the_readers_clock_from_the_second_page_on(chromiu
     tab = context.new_page()
     sign_in(tab)
     tab.goto("/calendar/")
-    assert tab.get_by_text("Days by the clock of Asia/Tokyo.").is_visible()
+    tab.get_by_text("Days by the clock of Asia/Tokyo.").wait_for()
     context.close()
 
 

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
@@ -197,7 +198,7 @@ def test_all_terms_work_without_script(page_without_script, experiment):
     page.get_by_role("textbox", name="Standbys").fill("1")
     page.locator("#prices-1").get_by_role("button", name="Apply").click()
     first_price(page).get_by_text("54.36").wait_for()
-    assert page.get_by_label("Discount, %").is_visible()
+    expect(page.get_by_label("Discount, %")).to_be_visible()
     page.locator("#what-if > summary").click()
     page.locator("#what-if").get_by_label("System", exact=True).select_option(label="PostgreSQL 18")
     page.locator("#what-if").get_by_role("button", name="Apply").click()
@@ -205,4 +206,4 @@ def test_all_terms_work_without_script(page_without_script, experiment):
     first_price(page).get_by_text("54.36").wait_for()
     assert page.locator("#price-figures").get_attribute("open") is not None  # the address says what they are about
     page.locator("#table-split > summary").click()
-    assert page.locator("#table-split table").is_visible()
+    expect(page.locator("#table-split table")).to_be_visible()

@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
@@ -28,9 +29,9 @@ def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experimen
     sign_in(page)
     assert not is_too_wide(page)
     menu = page.get_by_role("navigation", name="Main")
-    assert not menu.get_by_role("link", name="Queue", exact=True).is_visible()
+    expect(menu.get_by_role("link", name="Queue", exact=True)).to_be_hidden()
     page.get_by_role("button", name="Menu").press("Enter")
-    assert menu.get_by_role("link", name="Queue", exact=True).is_visible()
+    expect(menu.get_by_role("link", name="Queue", exact=True)).to_be_visible()
     page.get_by_role("link", name="Experiments", exact=True).click()
     page.wait_for_url("/experiments/")
     assert not is_too_wide(page)
@@ -64,7 +65,7 @@ def test_latency_and_a_linear_axis_are_chosen_by_keyboard_and_kept_in_the_addres
     page.reload()
     page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
     assert page.get_by_role("button", name="linear").get_attribute("aria-pressed") == "true"
-    assert page.locator(".numbers").is_visible()
+    expect(page.locator(".numbers")).to_be_visible()
     assert not is_too_wide(page)
 
 

@@ -171,7 +171,7 @@ def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     testing.with_everything(run)
     look_again(page)
     expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
-    assert page.get_by_role("heading", name="What was measured").is_visible()
+    expect(page.get_by_role("heading", name="What was measured")).to_be_visible()
     assert page.evaluate("window.isSamePage")
 
 

@@ -1,6 +1,7 @@
 """The handles in a browser: dragged, by keyboard, typed, kept in the address, and by a plain form without script."""
 
 import pytest
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel
@@ -152,7 +153,7 @@ def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     tab = context.new_page()
     sign_in(tab)
     tab.goto(path)
-    assert not tab.locator("#slider-licence-price").is_visible()
+    expect(tab.locator("#slider-licence-price")).to_be_hidden()
     tab.locator("#handle-licence-price").fill("400")
     tab.get_by_role("button", name="Apply").click()
     assert "price=400" in tab.url

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from playwright.sync_api import expect
 
 from conftest import is_too_wide
 
@@ -44,4 +45,4 @@ def test_a_computed_number_leads_by_keyboard_to_how_it_was_computed(page):
     assert "so the printed € 0.11 was rounded up" in row.inner_text()
     row.locator("summary").focus()
     page.keyboard.press("Enter")
-    assert row.get_by_text("Exactly: 19182/182987 EUR per TPS.").is_visible()
+    expect(row.get_by_text("Exactly: 19182/182987 EUR per TPS.")).to_be_visible()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -24,16 +24,45 @@ SMALL = {"subscribers": 3_000, "seed": 7}
 FINGERPRINT = "f9f80bf6725ede9ee3ed47974f49d27b"
 
 
+DISTRIBUTIONS_SQL = population.distributions_sql(SUBSCRIBERS)
+STATE_SQL = population.STATE_SQL.format(longest=8)
+KEYS = {
+    "SELECT count(*), min(s_id), max(s_id) FROM subscriber": "100000|1|100000",
+    "SELECT count(*) FROM subscriber WHERE sub_nbr <> lpad(s_id::text, 15, '0')": "0",
+    "SELECT sub_nbr FROM subscriber WHERE s_id = 42": "000000000000042",
+    "SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM access_info GROUP BY s_id) c": "1|4|100000",
+    "SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM special_facility GROUP BY s_id) c": "1|4|100000",
+    "SELECT min(ai_type), max(ai_type) FROM access_info": "1|4",
+    "SELECT min(sf_type), max(sf_type) FROM special_facility": "1|4",
+    "SELECT count(*) FROM call_forwarding WHERE start_time NOT IN (0, 8, 16) OR length(numberx) <> 15": "0",
+}
+FACILITIES_SQL = "SELECT count(*) FROM special_facility"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A server with the population, and what it answered before the first run changed its rows."""
+
+    server: Cluster
+    answers: dict[str, str]
+
+
 @pytest.fixture(scope="module")
-def loaded(cluster16: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def population_loaded(cluster16: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     """The population of the definition's smallest size."""
-    result = load(cluster16, tmp_path_factory.mktemp("load"), spec_of(cluster16))
+    result = load(cluster16, folder := tmp_path_factory.mktemp("load"), spec_of(cluster16))
     assert result.outcome == "succeeded", result.reason
-    return cluster16
+    asked = (*KEYS, DISTRIBUTIONS_SQL, STATE_SQL, FACILITIES_SQL)
+    return Loaded(cluster16, {sql: ask(cluster16, folder, sql) for sql in asked})
 
 
-def test_every_distribution_of_the_population_is_the_defined_one(loaded: Cluster, tmp_path: Path) -> None:
-    counted = read_distributions(ask(loaded, tmp_path, population.distributions_sql(SUBSCRIBERS)))
+@pytest.fixture
+def loaded(population_loaded: Loaded) -> Cluster:
+    return population_loaded.server
+
+
+def test_every_distribution_of_the_population_is_the_defined_one(population_loaded: Loaded) -> None:
+    counted = read_distributions(population_loaded.answers[DISTRIBUTIONS_SQL])
     expected = population.expected_shares(read({"subscribers": SUBSCRIBERS}))
     assert counted.keys() == expected.keys()
     unlikely = {name: p for name in expected if (p := probability(expected[name], counted[name])) < 1e-4}
@@ -41,18 +70,11 @@ def test_every_distribution_of_the_population_is_the_defined_one(loaded: Cluster
     assert sum(counted["bit_1"].values()) == SUBSCRIBERS
 
 
-def test_keys_and_numbers_are_exact(loaded: Cluster, tmp_path: Path) -> None:
-    assert ask(loaded, tmp_path, "SELECT count(*), min(s_id), max(s_id) FROM subscriber") == "100000|1|100000"
-    assert ask(loaded, tmp_path, "SELECT count(*) FROM subscriber WHERE sub_nbr <> lpad(s_id::text, 15, '0')") == "0"
-    assert ask(loaded, tmp_path, "SELECT sub_nbr FROM subscriber WHERE s_id = 42") == "000000000000042"
-    for table, column in (("access_info", "ai_type"), ("special_facility", "sf_type")):
-        numbers = f"SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM {table} GROUP BY s_id) AS c"
-        assert ask(loaded, tmp_path, numbers) == "1|4|100000"
-        assert ask(loaded, tmp_path, f"SELECT min({column}), max({column}) FROM {table}") == "1|4"
-    wrong = "SELECT count(*) FROM call_forwarding WHERE start_time NOT IN (0, 8, 16) OR length(numberx) <> 15"
-    assert ask(loaded, tmp_path, wrong) == "0"
-    rows = [int(n) for n in ask(loaded, tmp_path, population.STATE_SQL.format(longest=8)).split("|")]
-    assert rows[1:] == [0, int(ask(loaded, tmp_path, "SELECT count(*) FROM special_facility")), SUBSCRIBERS]
+def test_keys_and_numbers_are_exact(population_loaded: Loaded) -> None:
+    answers = population_loaded.answers
+    assert {sql: answers[sql] for sql in KEYS} == KEYS
+    rows = [int(n) for n in answers[STATE_SQL].split("|")]
+    assert rows[1:] == [0, int(answers[FACILITIES_SQL]), SUBSCRIBERS]
     # 250,000 facilities, standard deviation 1.118 each: 5 deviations of 1.5 x their number.
     assert abs(rows[0] - 1.5 * rows[2]) < 5 * 1.118 * rows[2] ** 0.5
 

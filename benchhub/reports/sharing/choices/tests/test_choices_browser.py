@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from benchhub.reports.sharing.choices.choice import OPEN
 from conftest import is_too_wide
@@ -44,5 +45,5 @@ def test_paper_has_the_prices_and_no_controls(reader, share):
     _, address = share((), choices=list(OPEN))
     reader.goto(address)
     reader.emulate_media(media="print")
-    assert not reader.locator(".reader-terms").is_visible()
-    assert reader.locator(".answer h2").is_visible()
+    expect(reader.locator(".reader-terms")).to_be_hidden()
+    expect(reader.locator(".answer h2")).to_be_visible()
