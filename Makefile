@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
+.PHONY: test-api test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -18,6 +18,7 @@ help:
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
+	@echo "make test-api     make up requests to the API for some minutes, each field wrong in every way"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
@@ -45,6 +46,9 @@ test: venv-dev
 test-matrix: python
 	@$(PYTHON) tests/packages.py
 	@$(PYTHON) tests/matrix.py $(PYTHONS) $(ROOMS)
+
+test-api: venv-dev
+	API_EXAMPLES=$(or $(EXAMPLES),40) $(RUN) -m pytest -n auto benchhub/api/tests/test_contract.py
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead
