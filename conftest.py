@@ -104,8 +104,8 @@ def pages_as_read() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Give `-n auto` one process more than there are cores: tests of servers and browsers wait for these."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Give `-n auto` two processes more than there are cores: tests of servers and browsers wait for these."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 @pytest.hookimpl(trylast=True)

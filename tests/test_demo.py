@@ -75,11 +75,11 @@ def plain_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in leave_out}
 
 
-def run_demo(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_demo(clone: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(clone, *words),
         cwd=clone,
-        env=plain_environment(),
+        env=plain_environment() | more,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -160,8 +160,9 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     assert left_running(clone) == []
     before = experiment(clone)
 
-    anew = run_demo(clone, "up", "--once")
+    anew = run_demo(clone, "up", "--once", DEMO_SECONDS="1")
     assert anew.returncode == 0, anew.stdout
+    assert "  Runs of 1 s on one machine support no verdict on the two builds.\n" in anew.stdout
     assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
     assert "There before" not in first.stdout + anew.stdout, "whatever they show is of their own start"
     assert ": loaded" in first.stdout
