@@ -42,7 +42,9 @@ test: venv-dev
 	@$(MAKE) check
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),,-p no:randomly)
+	@# There are as many processes as cores already: threads of the linear algebra would wait for each other, spinning.
+	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+		$(if $(SHUFFLE),,-p no:randomly)
 
 test-matrix: python
 	@$(PYTHON) tests/packages.py
