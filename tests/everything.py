@@ -21,6 +21,7 @@ from benchhub.catalog.models import (
     ExchangeRate,
     Hardware,
     Host,
+    Inspection,
     Instance,
     LicenceModel,
     ListPrice,
@@ -53,7 +54,7 @@ def everything() -> dict[str, Any]:
         "sheet": sheet_with_everything(catalogue["hardware"]),
         "host": host,
         "system": system,
-        "instance": system.instance,
+        "instance": _tested(system),
         "configuration": system.configuration,
         "workload": experiment.workload,
         "experiment": experiment,
@@ -104,6 +105,14 @@ def _idle(system: System) -> dict[str, Any]:
         "idle instance": Instance.objects.create(name="idle", **built, **server),
         "idle configuration": Configuration.objects.create(name="idle"),
     }
+
+
+def _tested(system: System) -> Instance:
+    """Return its instance, whose test found something to mind and something to mend."""
+    sight = {"version": "18.4", "version_num": 180004, "may_create": False, "other_tables": 3}
+    driver: Any = system.driver
+    Inspection.objects.create(instance=system.instance, driver=driver, is_wanted=False, sight=sight, seen_at=Now())
+    return system.instance
 
 
 def _own(system: System) -> Instance:

@@ -64,6 +64,7 @@ PAGES = {
     "instances": None,
     "instance-add": None,
     "instance-edit": "instance",
+    "instance-test": "instance",
     "instance-retire": "instance",
     "instance-delete": "idle instance",
     "cluster": "own instance",

@@ -18,7 +18,7 @@ VIEWERS = frozenset({
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
     "run-series", "run-latency", "run-telemetry",
     "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
-    "hosts", "host", "host-times", "instances", "cluster", "hardware-list", "prices", "price-sheets",
+    "hosts", "host", "host-times", "instances", "instance-test", "cluster", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
     "second-factor-add", "second-factor-recovery", "second-factor-remove",
@@ -39,7 +39,7 @@ ON_THE_HOST = frozenset({
     "cluster-add",
 })  # fmt: skip
 # The same for the host of the instance whose key the address has.
-ON_ITS_HOST = frozenset({"cluster-ask", "cluster-remove"})
+ON_ITS_HOST = frozenset({"cluster-ask", "cluster-remove", "instance-test-ask"})
 
 
 def least_role(name: str) -> Role:

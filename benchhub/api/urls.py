@@ -4,7 +4,18 @@ from rest_framework.routers import APIRootView, DefaultRouter
 
 from . import accounts
 from .bench import deliveries, designs, experiments, queue, recurrences, runs, systems, times, webhooks
-from .catalog import clusters, configurations, hardware, hosts, instances, licences, prices, sheets, workloads
+from .catalog import (
+    clusters,
+    configurations,
+    hardware,
+    hosts,
+    inspections,
+    instances,
+    licences,
+    prices,
+    sheets,
+    workloads,
+)
 from .core import problems
 from .core.authentication import HasScope
 from .core.views import View
@@ -50,6 +61,7 @@ router = Router()
 router.register("hosts", hosts.Hosts, "host")
 router.register("builds", instances.Builds, "pgbuild")
 router.register("instances", instances.Instances, "instance")
+router.register("inspections", inspections.Inspections, "inspection")
 router.register("clusters", clusters.Clusters, "cluster")
 router.register("hardware", hardware.HardwareProfiles, "hardware")
 router.register("configurations", configurations.Configurations, "configuration")

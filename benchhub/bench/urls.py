@@ -1,6 +1,7 @@
 from django.urls import path
 
 from .additions import views as additions
+from .inspection import views as inspection
 from .operations import views as operations
 from .plan import views as plan
 from .queue import views as queue
@@ -13,6 +14,8 @@ urlpatterns = [
     path("health", operations.health, name="health"),
     path("metrics", operations.metrics, name="metrics"),
     path("standstill", operations.standstill, name="standstill"),
+    path("instances/<int:pk>/test", inspection.instance_test, name="instance-test"),
+    path("instances/<int:pk>/test/ask", inspection.ask, name="instance-test-ask"),
     path("experiments/new", plan.experiment_new, name="experiment-new"),
     path("experiments/plan", plan.experiment_plan, name="experiment-plan"),
     path("experiments/presets", plan.presets_shown, name="presets"),

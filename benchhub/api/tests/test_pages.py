@@ -39,6 +39,8 @@ instance-edit: PATCH instances/{id}/
 instance-delete: DELETE instances/{id}/
 instance-retire: POST instances/{id}/retire/
 instance-show-again: POST instances/{id}/show-again/
+instance-test: GET inspections/
+instance-test-ask: POST inspections/
 cluster: GET clusters/{id}/
 cluster-add: POST clusters/
 cluster-ask: POST clusters/{id}/ask/

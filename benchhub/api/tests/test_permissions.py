@@ -25,7 +25,7 @@ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 leaderboard/ price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
-runs/{id}/evidence/{file}/ laboratory/ clusters/ clusters/{id}/
+runs/{id}/evidence/{file}/ laboratory/ clusters/ clusters/{id}/ inspections/ inspections/{id}/
 tuning-series/ tuning-series/{id}/ tuning-series/{id}/effects/
 """
 RUN = """
@@ -36,7 +36,7 @@ kept-comparisons/ kept-comparisons/{id}/publish/ snapshots/{id}/links/ links/{id
 links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id}/put-back/ experiments/{id}/repeats/
 declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
 recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
-clusters/ clusters/{id}/ask/ clusters/{id}/remove/
+clusters/ clusters/{id}/ask/ clusters/{id}/remove/ inspections/
 tuning-series/ tuning-series/plan/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/

@@ -1,4 +1,4 @@
-"""Ask hosts for the doctor whether they answer, and look at an instance from its driver, both on demand."""
+"""Ask hosts for the doctor whether they answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from benchhub.bench.plan.clients import chosen_client
-from benchhub.catalog.models import Host, Instance
-from runners.contract import Endpoint
-from runners.inspection.answer import Seen
-from runners.inspection.look import Place, look
+from benchhub.catalog.models import Host
 from runners.readings import decimal, whole
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
@@ -76,28 +72,3 @@ def _read(answer: bytes, now_s: float) -> Examined:
     if clock_s is None or free_blocks is None or block_bytes is None:
         raise ValueError("It answered with what is no time and no free space.")
     return Examined(clock_ahead_s=clock_s - now_s, free_bytes=free_blocks * block_bytes)
-
-
-def look_at(instance: Instance, driver: Host) -> Seen | str:
-    """Return what the driver sees of the instance at one log-in, or a sentence that says why it cannot look.
-
-    The connection is its own, and closed afterwards.
-    """
-    if driver.trust != Host.Trust.PINNED:
-        return f"The key of {driver} is not approved: look at it and approve it."
-    endpoint = Endpoint("network", instance.address, instance.port, instance.database, instance.username)
-    is_here = instance.host_id == driver.pk
-    try:
-        programs = instance.bin_directory if is_here else chosen_client([driver], "")["bin_directory"]
-        place = Place(endpoint, programs, instance.data_directory, is_here)
-        return asyncio.run(_look(target_of(driver), place, instance.password or None))
-    except (LookupError, HostKeyChanged, Unreachable, RemoteFailure, TimeoutError, ValueError) as error:
-        return str(error) or "The driver did not answer in time."
-
-
-async def _look(target: Target, place: Place, password: str | None) -> Seen:
-    connections = Connections()
-    try:
-        return await look(connections, target, place, password)
-    finally:
-        await connections.close()

@@ -16,7 +16,7 @@ from benchhub.bench.queue.queue import AWAY
 from benchhub.bench.webhooks import notices
 from benchhub.celery import app
 
-from . import clusters, tidy, visits, workers
+from . import clusters, inspections, tidy, visits, workers
 from . import tick as execute_tick
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(recurring.queue_due)
         _step(visits.visit_hosts)
         _step(clusters.visit_clusters)
+        _step(inspections.visit_inspections)
     _step(execute_tick.tick, celery.wake, run_ids)
     if is_scheduled:
         _step(tidy.tidy)

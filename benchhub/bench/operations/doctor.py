@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -18,30 +16,15 @@ from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
 from benchhub.release import release
+from benchhub.ui.findings import Finding, Level
 
 from . import vitals
 
-Level = Literal["ok", "warn", "bad"]
-LEVELS: tuple[Level, ...] = ("ok", "warn", "bad")
 MOST_SKEW_S = 2.0
 MOST_SILENCE_S = 15.0
 LITTLE_BYTES, LEAST_BYTES = 1 << 30, 100 << 20
 PING_S = 1.5
 NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`remedy` is one sentence saying what to do; empty where nothing is to be done."""
-
-    name: str
-    level: Level
-    text: str
-    remedy: str = ""
-
-
-def worst(findings: Iterable[Finding]) -> Level:
-    return max((finding.level for finding in findings), key=LEVELS.index, default="ok")
 
 
 def quick() -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 
 from benchhub.accounts.second_factor import required
+from benchhub.ui.findings import worst
 from benchhub.ui.middleware import Handler
 
 from . import doctor, vitals
@@ -52,7 +53,7 @@ def _is_allowed(request: HttpRequest) -> bool:
 def health(_request: HttpRequest) -> HttpResponse:
     """Answer 200 while nothing is bad, else 503, in the doctor's words, without asking workers or hosts."""
     findings = list(doctor.quick())
-    status = doctor.worst(findings)
+    status = worst(findings)
     checks = [asdict(finding) for finding in findings]
     return JsonResponse({"status": status, "checks": checks}, status=503 if status == "bad" else 200)
 

@@ -19,7 +19,8 @@ from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment, System, Tenancy
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import gates, timetable
-from benchhub.catalog.models import Host
+from benchhub.catalog.instances.inspection import looked_at as inspection_findings
+from benchhub.catalog.models import Host, Inspection
 from runners import tools
 
 from . import plan
@@ -32,6 +33,7 @@ DEFAULT_CONNECTIONS, CHECKPOINT_TIMEOUT_S = 100, 300  # PostgreSQL's own
 
 def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:
     yield from _hosts(plan_request.systems)
+    yield from _tests(plan_request.systems)
     yield from _protocols(plan_request)
     yield from _order(plan_request)
     for planned_part in planned(plan_request, to_load):
@@ -43,6 +45,15 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
         if system.label != label:
             yield f"'{label}' is known already, and will be shown as '{system.label}'."
+
+
+def _tests(systems: Sequence[System]) -> Iterator[str]:
+    """Say of each server whose last test failed what it failed with: its runs would fail with the same."""
+    keys = {system.instance_id for system in systems}
+    for inspection in Inspection.objects.ended().filter(instance__in=keys).order_by("instance__name"):
+        for finding in inspection_findings(inspection):
+            if finding.level == "bad":
+                yield f"The last test of {inspection.instance} failed at its {finding.name.lower()}: {finding.text}"
 
 
 def _hosts(systems: Sequence[System]) -> Iterator[str]:

@@ -153,11 +153,12 @@ class InstanceForm(CatalogForm):
         password, is_forgotten = self.cleaned_data.get("password"), self.cleaned_data.get("has_no_password")
         if password and is_forgotten:
             self.add_error("has_no_password", "Clear this, or the password.")
-        elif not password and not is_forgotten and self._is_moved and self.instance.has_password():
+        elif not password and not is_forgotten and self.is_moved and self.instance.has_password():
             self.add_error("password", MOVED)
 
     @property
-    def _is_moved(self) -> bool:
+    def is_moved(self) -> bool:
+        """Tell whether it is another server, or another user of it, than the one that is stored."""
         before, after = self._stored_server.split(":")[0], self.cleaned_data.get("server", "").split(":")[0]
         return before != after or any(name in self.changed_data for name in WHERE_A_PASSWORD_GOES)
 

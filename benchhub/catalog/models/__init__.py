@@ -3,6 +3,7 @@
 from .clusters import Cluster
 from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .hosts import Host, InterferenceGroup
+from .inspections import Inspection
 from .instances import BuildParameters, DataSet, Instance, PgBuild
 from .revised import Revised
 from .sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
@@ -16,6 +17,7 @@ __all__ = [
     "ExchangeRate",
     "Hardware",
     "Host",
+    "Inspection",
     "Instance",
     "InterferenceGroup",
     "LicenceModel",

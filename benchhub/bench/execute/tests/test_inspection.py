@@ -1,11 +1,14 @@
-"""`manage.py test_instance` on a real server, from a real host over SSH."""
+"""Tests of instances on a real server, from a real host over SSH: by command, and by a worker as the pages ask."""
 
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchhub.catalog.models import Instance
+from benchhub.bench.execute.inspections import visit_inspections
+from benchhub.catalog.instances.inspection import looked_at
+from benchhub.catalog.models import Host, Inspection, Instance
+from benchhub.ui.findings import worst
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -58,3 +61,22 @@ def test_an_instance_or_a_driver_that_is_not_there_is_said(instance):
     with pytest.raises(CommandError, match="--driver NAME"):
         printed(instance.name, driver="nobody")
     assert Instance.objects.filter(pk=instance.pk).exists()
+
+
+def test_a_worker_takes_the_look_that_was_asked_for_once(instance):
+    asked_for = Inspection.ask(instance, instance.host)
+    assert visit_inspections() == 1
+    inspection = Inspection.objects.select_related("instance__build").get()
+    assert (inspection.is_wanted, inspection.contact_error) == (False, "")
+    assert inspection.seen_at > asked_for.instance.host.facts_at
+    assert worst(looked_at(inspection)) != "bad", looked_at(inspection)
+    assert instance.password not in str(inspection.sight)
+    assert visit_inspections() == 0
+
+
+def test_a_driver_that_is_not_trusted_gets_no_log_in(instance):
+    Host.objects.filter(pk=instance.host_id).update(trust=Host.Trust.OFFERED)
+    Inspection.ask(instance, instance.host)
+    assert visit_inspections() == 1
+    inspection = Inspection.objects.get()
+    assert "is not approved" in inspection.contact_error and inspection.sight is None

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from benchhub.bench.operations import doctor
-from benchhub.bench.operations.doctor import Finding
+from benchhub.ui.findings import Finding, worst
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
                 self.stdout.write(line(finding))
         if json:
             self.stdout.write(as_json(findings))
-        if doctor.worst(findings) == "bad":
+        if worst(findings) == "bad":
             sys.exit(1)
 
 
@@ -37,4 +37,4 @@ def line(finding: Finding) -> str:
 
 
 def as_json(findings: list[Finding]) -> str:
-    return json.dumps({"status": doctor.worst(findings), "checks": [asdict(finding) for finding in findings]}, indent=1)
+    return json.dumps({"status": worst(findings), "checks": [asdict(finding) for finding in findings]}, indent=1)

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from benchhub.bench.operations import server
-from benchhub.bench.operations.doctor import worst
-from benchhub.catalog.models import Host, Instance
+from benchhub.bench.execute.inspections import look_now
+from benchhub.catalog.instances.inspection import looked_at
+from benchhub.catalog.models import Host, Inspection, Instance
+from benchhub.ui.findings import worst
 
 from .doctor import line
 
@@ -27,7 +28,9 @@ class Command(BaseCommand):
         host = Host.objects.filter(name=driver).first() if driver else instance.host
         if host is None:
             raise CommandError("Name a host that drives it: --driver NAME, as in the list of hosts.")
-        findings = server.test(instance, host)
+        inspection = Inspection(instance=instance, driver=host)
+        look_now(inspection)
+        findings = looked_at(inspection)
         for finding in findings:
             self.stdout.write(line(finding))
         if worst(findings) == "bad":

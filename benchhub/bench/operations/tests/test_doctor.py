@@ -17,6 +17,7 @@ from benchhub.bench.models import Run, Watch, Worker
 from benchhub.bench.operations import doctor, vitals
 from benchhub.catalog.models import Hardware, Host
 from benchhub.release import release
+from benchhub.ui.findings import worst
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def found(name, level):
 def test_nothing_is_wrong_with_what_is_well(broker):
     workers.note()
     findings = list(doctor.quick())
-    assert doctor.worst(findings) == "ok", findings
+    assert worst(findings) == "ok", findings
     assert {"broker", "database", "migrations", "secrets", "ticks", "leases", "runs", "host keys"} <= {
         finding.name for finding in findings
     }

@@ -3,7 +3,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.catalog.instances.forms import managed_build, version_num
-from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
+from benchhub.catalog.models import Configuration, Host, Inspection, Instance, PgBuild
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 4  # session, user, count, page
@@ -38,8 +38,16 @@ def edit(client, typed, **changes):
     return client.post(reverse("instance-edit", args=[Instance.objects.get().pk]), {**typed, **changes})
 
 
+def assert_tested(answer):
+    """Assert that it leads to the test of the instance, and that a worker takes it where the host is its driver."""
+    instance = Instance.objects.get()
+    assertRedirects(answer, reverse("instance-test", args=[instance.pk]))
+    tests = Inspection.objects.filter(instance=instance, is_wanted=True)
+    assert list(tests.values_list("driver", flat=True)) == ([instance.host_id] if instance.host else [])
+
+
 def test_an_instance_takes_its_build_from_what_the_probe_found(engineer, typed, probed):
-    assertRedirects(add(engineer, typed), reverse("instances"))
+    assert_tested(add(engineer, typed))
     instance = Instance.objects.get()
     assert (instance.host, instance.bin_directory, instance.port) == (probed, "/opt/pg18/bin", 5433)
     assert (instance.build.version, instance.build.binary_digest) == ("18.4", "18" * 32)
@@ -98,21 +106,21 @@ def test_a_stored_password_goes_to_no_other_server(engineer, typed, move):
     assert errors.keys() == {"password"}
     assert "sent to no other" in errors["password"][0]
     assert Instance.objects.values().get() == before
-    assertRedirects(edit(engineer, typed, password="typed anew", **move), reverse("instances"))
+    assert_tested(edit(engineer, typed, password="typed anew", **move))
     assert Instance.objects.get().password == "typed anew"
 
 
 def test_a_move_to_a_server_without_a_password_forgets_the_stored_one(engineer, typed):
     add(engineer, typed)
     assert edit(engineer, typed, has_no_password="on").context["page"].form.errors.keys() >= {"has_no_password"}
-    assertRedirects(edit(engineer, typed, password="", port="6000", has_no_password="on"), reverse("instances"))
+    assert_tested(edit(engineer, typed, password="", port="6000", has_no_password="on"))
     assert (Instance.objects.get().password, Instance.objects.get().port) == ("", 6000)
-    assertRedirects(edit(engineer, typed, password="", port="6001"), reverse("instances"))
+    assert_tested(edit(engineer, typed, password="", port="6001"))
 
 
 def test_a_newer_build_in_another_folder_of_the_same_host_keeps_the_password(engineer, typed, probed):
     add(engineer, typed)
-    assertRedirects(edit(engineer, typed, password="", server=f"{probed.pk}:/opt/pg16/bin"), reverse("instances"))
+    assert_tested(edit(engineer, typed, password="", server=f"{probed.pk}:/opt/pg16/bin"))
     assert (Instance.objects.get().bin_directory, Instance.objects.get().password) == ("/opt/pg16/bin", PASSWORD)
 
 
@@ -133,14 +141,14 @@ def test_an_edit_keeps_a_build_that_no_probe_finds_any_more(engineer, typed, pro
     Host.objects.update(facts={})
     answer = engineer.get(reverse("instance-edit", args=[Instance.objects.get().pk]))
     assertContains(answer, "PostgreSQL 18.4 in /opt/pg18/bin, as before")
-    assertRedirects(edit(engineer, typed, port="6000"), reverse("instances"))
+    assert_tested(edit(engineer, typed, port="6000"))
     after = Instance.objects.get()
     assert (after.port, after.bin_directory, after.build.version) == (6000, "/opt/pg18/bin", "18.4")
 
 
 def test_a_managed_server_needs_its_version_only(engineer, typed):
     managed = {"server": "managed", "version": "16.4", "address": "db.test"}
-    assertRedirects(add(engineer, typed, **managed), reverse("instances"))
+    assert_tested(add(engineer, typed, **managed))
     instance = Instance.objects.get()
     assert (instance.host, instance.bin_directory) == (None, "")
     assert (instance.build.version, instance.build.version_num) == ("16.4", 160004)

@@ -52,8 +52,8 @@ def population_loaded(cluster16: Cluster, tmp_path_factory: pytest.TempPathFacto
     """The population of the definition's smallest size."""
     result = load(cluster16, folder := tmp_path_factory.mktemp("load"), spec_of(cluster16))
     assert result.outcome == "succeeded", result.reason
-    asked = (*KEYS, DISTRIBUTIONS_SQL, STATE_SQL, FACILITIES_SQL)
-    return Loaded(cluster16, {sql: ask(cluster16, folder, sql) for sql in asked})
+    queries = (*KEYS, DISTRIBUTIONS_SQL, STATE_SQL, FACILITIES_SQL)
+    return Loaded(cluster16, {sql: ask(cluster16, folder, sql) for sql in queries})
 
 
 @pytest.fixture

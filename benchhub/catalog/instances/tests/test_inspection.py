@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.bench.operations.doctor import worst
-from benchhub.bench.operations.server import Expected, findings
+from benchhub.catalog.instances.inspection import Expected, findings
+from benchhub.ui.findings import worst
 from runners.inspection.answer import Seen
 
 EXPECTED = Expected("16.4", 160004, is_here=True)

@@ -6,15 +6,13 @@ A check is a function and a line of CHECKS. `bad` says that runs will fail; `war
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from benchhub.analysis.words import count, listing
-from benchhub.bench.execute import examine
-from benchhub.catalog.models import Host, Instance
+from benchhub.catalog.models import Inspection
+from benchhub.ui.findings import Finding
 from runners.inspection.answer import Seen
 from runners.tools.layers import with_layer
-
-from .doctor import Finding
 
 OLDEST = 90500
 MIB, GIB = 1024**2, 1024**3
@@ -32,13 +30,17 @@ class Expected:
     is_here: bool
 
 
-def test(instance: Instance, driver: Host) -> list[Finding]:
-    """Log in to the instance once, as a run would, and return a line for each thing that was looked at."""
-    sight = examine.look_at(instance, driver)
-    if isinstance(sight, str):
-        return [Finding("Driver", "bad", sight, "Mend that first.")]
-    is_here = instance.host_id == driver.pk
-    return findings(sight, Expected(instance.build.version, instance.build.version_num, is_here))
+def looked_at(inspection: Inspection) -> list[Finding]:
+    """Return a line for each thing that the last look saw; that it could not be taken is one line."""
+    if inspection.contact_error:
+        return [Finding("Driver", "bad", inspection.contact_error, "Mend that, then test it again.")]
+    if inspection.sight is None:
+        return []
+    instance = inspection.instance
+    is_here = instance.host_id == inspection.driver_id
+    expected = Expected(instance.build.version, instance.build.version_num, is_here)
+    names = {field.name for field in fields(Seen)}
+    return findings(Seen(**{name: value for name, value in inspection.sight.items() if name in names}), expected)
 
 
 def findings(sight: Seen, expected: Expected) -> list[Finding]:
