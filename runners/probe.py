@@ -58,7 +58,7 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization", "memory_modules")
+MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization", "memory_modules", "servers")
 # A container sees the disks of its host as they are; every other sign is one of a virtual machine.
 CONTAINERS = {
     "container", "container-other", "docker", "lxc", "lxc-libvirt", "openvz", "podman", "rkt", "systemd-nspawn",
@@ -141,6 +141,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
         "tools": tools,
+        "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
         **texts.memory(sections.get("meminfo", "")),
     }
@@ -149,6 +150,13 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
     remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
     return {**read_facts, "missing": _missing(facts, read_facts), **({"remarks": remarks} if remarks else {})}
+
+
+def _servers(text: str) -> list[Facts]:
+    """Return directory and port of each socket of a server that runs there, once."""
+    matches = (re.fullmatch(r"(/.{0,200})/\.s\.PGSQL\.([0-9]{1,5})", line) for line in text.splitlines()[:MOST_FOLDERS])
+    places = dict.fromkeys((match[1], int(match[2])) for match in matches if match)
+    return [{"socket_directory": folder, "port": port} for folder, port in places if 0 < port < 2**16]
 
 
 def _missing(facts: Facts, read_facts: Facts) -> list[str]:

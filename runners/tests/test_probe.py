@@ -74,6 +74,18 @@ def test_whether_caches_may_be_dropped_is_found_by_a_check_and_no_part_of_what_t
     assert facts_digest_input(allowed) == facts_digest_input(parse_probe(SECTIONS))
 
 
+def test_servers_that_run_are_told_by_their_sockets_once_and_are_no_part_of_what_the_machine_is():
+    sockets = ["/run/postgresql/.s.PGSQL.5432", "/run/postgresql/.s.PGSQL.5432", "/srv/a/.s.PGSQL.5433"]
+    text = "\n".join([*sockets, "/tmp/.s.PGSQL.99999", "/tmp/.s.PGSQL.0", "no socket", "/tmp/.s.PGSQL.1\x1b"])
+    facts = parse_probe({**SECTIONS, "server_sockets": text})
+    assert facts["servers"] == [
+        {"socket_directory": "/run/postgresql", "port": 5432},
+        {"socket_directory": "/srv/a", "port": 5433},
+    ]
+    assert "servers" not in parse_probe(SECTIONS) and "servers" not in parse_probe(SECTIONS)["missing"]
+    assert facts_digest_input(facts) == facts_digest_input(parse_probe(SECTIONS))
+
+
 def test_of_the_kernels_command_line_only_what_bears_on_speed_is_kept():
     assert parse_probe(SECTIONS)["kernel_options"] == ["mitigations=off", "isolcpus=1-3"]
 

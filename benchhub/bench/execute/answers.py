@@ -253,6 +253,6 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
 
 def _driver_facts(host: Host, bin_directory: str) -> dict[str, Any]:
     """Return what the last probe saw, of the builds there only the one that drove the run."""
-    facts = {name: value for name, value in host.facts.items() if name != "builds"}
+    facts = {name: value for name, value in host.facts.items() if name not in ("builds", "servers")}
     builds = [build for build in host.facts.get("builds", ()) if build["bin_directory"] == bin_directory]
     return {**facts, "client_build": builds[0]} if builds else facts

@@ -76,6 +76,12 @@ class HostPage:
         return troubles(self.host)
 
     @cached_property
+    def servers(self) -> list[dict[str, Any]]:
+        """Return the servers that the last probe saw running and that are no instance yet."""
+        taken = {instance.port for instance in self.instances}
+        return [row for row in self.host.facts.get("servers", ()) if row["port"] not in taken]
+
+    @cached_property
     def builds(self) -> list[dict[str, Any]]:
         return server_builds(self.host)
 

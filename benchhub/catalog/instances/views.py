@@ -73,10 +73,11 @@ def instances(request: HttpRequest) -> HttpResponse:
 
 
 def add(request: HttpRequest) -> HttpResponse:
-    """Add an instance. `server` in the address chooses a build as the host's page links to it: 'host:bin directory'."""
+    """Add an instance. The host's page links to it with `server` ('host:bin directory'), and with place and port."""
     server = request.GET.get("server", "")
     as_found = Configuration.objects.current().filter(name=AS_FOUND).first()
-    initial = {"server": server, "configuration": as_found, **(LOCAL if server else {})}
+    place = {name: request.GET[name] for name in ("address", "port") if name in request.GET}
+    initial = {"server": server, "configuration": as_found, **(LOCAL if server else {}), **place}
     return _form(request, Instance(), initial, title="Add an instance", intro=INTRO, action="Add the instance")
 
 

@@ -217,3 +217,20 @@ def test_the_list_asks_the_database_as_often_for_many_as_for_one(engineer, typed
     engineer.get(reverse("instances"))  # shows the messages of the forms
     with django_assert_num_queries(LIST_QUERIES):
         engineer.get(reverse("instances"))
+
+
+def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(engineer, typed, probed):
+    Host.objects.filter(pk=probed.pk).update(
+        facts=probed.facts | {"servers": [{"socket_directory": "/run/postgresql", "port": 5433}]}
+    )
+    page = engineer.get(reverse("host", args=[probed.pk]))
+    assertContains(page, "address=/run/postgresql&amp;port=5433")
+    query = {"server": f"{probed.pk}:/opt/pg16/bin", "address": "/run/postgresql", "port": "5433"}
+    form = engineer.get(reverse("instance-add"), query).context["page"].form
+    assert (form["address"].value(), form["port"].value(), form["database"].value()) == (
+        "/run/postgresql",
+        "5433",
+        "bench",
+    )
+    add(engineer, typed)
+    assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=/run/postgresql")
