@@ -175,11 +175,16 @@ def page(chromium: Any, live_server: Any) -> Iterator[Any]:
     """A tab as wide as a phone, whose console must stay silent."""
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
     tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     yield tab
     context.close()
     assert complaints == []
+
+
+def is_complaint(message: Any) -> bool:
+    """Tell whether Chromium finds fault with the page; that a busy machine had set the focus before is none."""
+    return message.type != "log" and not message.text.startswith("Autofocus processing was blocked")
 
 
 def sign_in(page: Any) -> None:

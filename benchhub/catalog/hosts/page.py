@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, QuerySet
 
@@ -29,6 +30,14 @@ from benchhub.ui.facts import Fact
 PACKAGES = {"flock": "util-linux", "setsid": "util-linux", "sha256sum": "coreutils", "timeout": "coreutils"}
 FOR_PERCENTILES = ("awk", "gzip")
 LARGEST_SKEW_S = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server that runs there, and the query of the form that makes it an instance."""
+
+    port: int
+    query: str
 
 
 @dataclass(frozen=True)
@@ -76,10 +85,17 @@ class HostPage:
         return troubles(self.host)
 
     @cached_property
-    def servers(self) -> list[dict[str, Any]]:
+    def servers(self) -> list[RunningServer]:
         """Return the servers that the last probe saw running and that are no instance yet."""
         taken = {instance.port for instance in self.instances}
-        return [row for row in self.host.facts.get("servers", ()) if row["port"] not in taken]
+        rows = self.host.facts.get("servers", ()) if self.builds else ()
+        return [self._running(row) for row in rows if row["port"] not in taken]
+
+    def _running(self, row: Mapping[str, Any]) -> RunningServer:
+        """Return a server with the form for it filled in as far as its socket tells."""
+        server = f"{self.host.pk}:{self.builds[0]['bin_directory']}"
+        query = {"server": server, "address": row["socket_directory"], "port": row["port"]}
+        return RunningServer(row["port"], urlencode(query))
 
     @cached_property
     def builds(self) -> list[dict[str, Any]]:

@@ -57,13 +57,13 @@ def test_a_test_is_asked_for_once_and_the_page_waits_for_it(admin_client, instan
 
 def test_a_server_in_order_is_said_to_be_usable(admin_client, instance):
     inspected(instance)
-    assertContains(admin_client.get(page_of(instance)), "<strong>Runs can use it.</strong>")
+    assertContains(admin_client.get(page_of(instance)), "Runs can use it.</h2>")
 
 
 def test_what_would_make_runs_fail_comes_before_the_lines(admin_client, instance):
     inspected(instance, sight=FINE | {"is_standby": True})
     page = admin_client.get(page_of(instance))
-    assertContains(page, "<strong>Runs would fail: 1 thing to mend.</strong>")
+    assertContains(page, "Runs would fail: 1 thing to mend.</h2>")
     assertContains(page, "It is a standby: nothing can be loaded.")
 
 

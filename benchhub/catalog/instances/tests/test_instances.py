@@ -224,7 +224,7 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
         facts=probed.facts | {"servers": [{"socket_directory": "/run/postgresql", "port": 5433}]}
     )
     page = engineer.get(reverse("host", args=[probed.pk]))
-    assertContains(page, "address=/run/postgresql&amp;port=5433")
+    assertContains(page, "address=%2Frun%2Fpostgresql&amp;port=5433")
     query = {"server": f"{probed.pk}:/opt/pg16/bin", "address": "/run/postgresql", "port": "5433"}
     form = engineer.get(reverse("instance-add"), query).context["page"].form
     assert (form["address"].value(), form["port"].value(), form["database"].value()) == (
@@ -233,4 +233,4 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
         "bench",
     )
     add(engineer, typed)
-    assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=/run/postgresql")
+    assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=%2Frun%2Fpostgresql")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchhub.bench.execute import visits
+from benchhub.bench.execute.inspections import visit_inspections
 from benchhub.catalog.hosts import page as host_page
 from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.catalog.shared.testing import copy_install_line, install
@@ -50,7 +51,10 @@ def add_instance(tab):
     tab.get_by_label("Configuration").select_option(label="defaults")
     tab.locator("[name=password]").fill("s3cret")
     tab.get_by_role("button", name="Add the instance").click()
-    tab.get_by_role("link", name="first server", exact=True).wait_for()
+    tab.get_by_role("heading", name="Test of first server").wait_for()
+    visit_inspections()
+    tab.get_by_text("Runs would fail: 1 thing to mend.").wait_for()
+    assert not is_too_wide(tab)
 
 
 @pytest.mark.skipif(not FOUND_BY_ITSELF, reason="no PostgreSQL is installed where a probe finds it by itself")
