@@ -26,7 +26,8 @@ WINDOW, MOST_OF_PLACE = timedelta(minutes=15), 20
 # So many refused keys of a kind are written down, whatever the places: the log is never emptied.
 REFUSED_WINDOW, MOST_REFUSED = timedelta(hours=1), 100
 LAST_REFUSED = "More of this kind are not written down within an hour."
-NETWORK_BITS = 64  # whoever has one IPv6 address has all of its network
+# Whoever has one IPv6 address has all of its network, and often all networks of a site.
+PLACE_BITS, AREA_BITS = (32, 64), (24, 48)
 
 
 def is_act(request: HttpRequest, response: HttpResponse) -> bool:
@@ -101,20 +102,25 @@ def origin(request: HttpRequest | None) -> str | None:
 
 def place(request: HttpRequest | None) -> str:
     """Return the network by which attempts are counted: an IPv4 address, or 64 bits of an IPv6 address."""
-    network = _network(request)
-    return str(network) if network else ""
+    return str(_network(request, PLACE_BITS) or "")
+
+
+def area(request: HttpRequest | None) -> str:
+    """Return the wider network by which attempts are counted: 24 bits of an IPv4 address, 48 of an IPv6 address."""
+    return str(_network(request, AREA_BITS) or "")
 
 
 def from_place(request: HttpRequest | None) -> Q:
     """Return the condition for entries from the same place as a request."""
-    network = _network(request)
+    network = _network(request, PLACE_BITS)
     return Q(origin__range=(str(network[0]), str(network[-1]))) if network else Q(origin=None)
 
 
-def _network(request: HttpRequest | None) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+def _network(
+    request: HttpRequest | None, bits: tuple[int, int]
+) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
     text = origin(request)
-    bits = NETWORK_BITS if text and ":" in text else 32
-    return ipaddress.ip_network(f"{text}/{bits}", strict=False) if text else None
+    return ipaddress.ip_network(f"{text}/{bits[':' in text]}", strict=False) if text else None
 
 
 def note_sign(action: str, request: HttpRequest | None, username: str, user: Any = None, status: int = 200) -> None:

@@ -128,8 +128,6 @@ class Link(models.Model):
     name = models.CharField(max_length=120, help_text="Who it is for. Only people who sign in here see this.")
     token_sha256 = models.CharField(max_length=64, unique=True, editable=False)
     password = models.CharField(max_length=256, blank=True, editable=False)
-    failures = models.PositiveIntegerField(default=0, editable=False)
-    failed_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     embedded_by = models.CharField(max_length=600, blank=True)
     # The terms that its readers may choose, names in choices.choice.OPEN.
@@ -179,6 +177,24 @@ class Link(models.Model):
         """
         with connection.cursor() as cursor:
             cursor.execute(COUNT_VIEW, [self.pk])
+
+
+class LinkTry(models.Model):
+    """A password that was typed for a link. A right one takes back those before it; all are gone after an hour."""
+
+    link = models.ForeignKey(Link, models.CASCADE, related_name="tries")
+    at = models.DateTimeField(db_default=Now())
+    # Of somebody whom the link has let in before: the key of their cookie. Only such tries count for them.
+    reader = models.CharField(max_length=32, blank=True)
+    place = models.CharField(max_length=45)
+    area = models.CharField(max_length=45)
+
+    class Meta:
+        verbose_name_plural = "link tries"
+        indexes = [models.Index(fields=["link", "at"], name="link_try_at")]
+
+    def __str__(self) -> str:
+        return f"{self.link} from {self.place} at {self.at:%H:%M:%S}"
 
 
 def digest(token: str) -> str:

@@ -1,4 +1,7 @@
-"""Pages behind a link, for whoever has it: no login, no cookie; each view reads the link anew, so revoking works."""
+"""Pages behind a link, for whoever has it: no login, and no cookie but that of who typed its password.
+
+Each view reads the link anew, so revoking works.
+"""
 
 from __future__ import annotations
 
@@ -128,11 +131,12 @@ def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: boo
     address = reverse("shared", args=[token])
     problem = "This address was open for an hour only. Type the password again." if is_late else ""
     if request.method == "POST":
-        problem = passwords.refusal(link, request.POST.get("password", ""))
-        if problem:
-            audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
+        problem = passwords.refusal(request, link, request.POST.get("password", ""))
         if not problem:
-            return HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
+            response = HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
+            passwords.remember(request, response, link, address)
+            return response
+        audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
     return _rendered("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)
 
 
