@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -18,13 +19,14 @@ from .devices import device
 from .models import Entry
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
-SIGN_IN, SIGN_OUT, FAILED = "sign in", "sign out", "failed sign in"
+SIGN_IN, SIGN_OUT, FAILED, FAILED_STRANGER = "sign in", "sign out", "failed sign in", "failed sign in, no such user"
 CODE_ASKED = "right password, code asked"
 WRONG_TOKEN, WRONG_LINK_PASSWORD = "wrong token", "wrong password of a link"
 # So much that failed is written down, of one place within the window.
 WINDOW, MOST_OF_PLACE = timedelta(minutes=15), 20
-# So many refused keys of a kind are written down, whatever the places: the log is never emptied.
-REFUSED_WINDOW, MOST_REFUSED = timedelta(hours=1), 100
+# So many refused keys of a kind are written down, whatever the places, and so many failed sign-ins of a user: the log
+# is never emptied.
+REFUSED_WINDOW, MOST_REFUSED, MOST_FAILED = timedelta(hours=1), 100, 60
 LAST_REFUSED = "More of this kind are not written down within an hour."
 # Whoever has one IPv6 address has all of its network, and often all networks of a site.
 PLACE_BITS, AREA_BITS = (32, 64), (24, 48)
@@ -67,7 +69,7 @@ def note_refused_key(request: HttpRequest, action: str, address: str) -> None:
     """Write a wrong token, or a wrong password of a link, into the audit log: so many of a place, and of all."""
     entries = Entry.objects.filter(action=action)
     count = entries.filter(at__gt=Now() - REFUSED_WINDOW).count()
-    is_full = entries.filter(from_place(request), at__gt=Now() - WINDOW).count() >= MOST_OF_PLACE
+    is_full = entries.filter(_from_place(request), at__gt=Now() - WINDOW).count() >= MOST_OF_PLACE
     if is_full or count >= MOST_REFUSED:
         return
     way = Entry.Way.API if is_api(request) else Entry.Way.WEB
@@ -110,7 +112,7 @@ def area(request: HttpRequest | None) -> str:
     return str(_network(request, AREA_BITS) or "")
 
 
-def from_place(request: HttpRequest | None) -> Q:
+def _from_place(request: HttpRequest | None) -> Q:
     """Return the condition for entries from the same place as a request."""
     network = _network(request, PLACE_BITS)
     return Q(origin__range=(str(network[0]), str(network[-1]))) if network else Q(origin=None)
@@ -123,17 +125,36 @@ def _network(
     return ipaddress.ip_network(f"{text}/{bits[':' in text]}", strict=False) if text else None
 
 
-def note_sign(action: str, request: HttpRequest | None, username: str, user: Any = None, status: int = 200) -> None:
+def note_sign(
+    action: str, request: HttpRequest | None, username: str, user: Any = None, status: int = 200, detail: str = ""
+) -> None:
     Entry.objects.create(
         user=user,
-        username=username.replace("\0", "")[:150],
+        username=clean_name(username),
         device=device(request, username),
         way=Entry.Way.WEB,
         action=action,
         address=(request.path if request else "")[:300],
         status=status,
         origin=origin(request),
+        detail=detail,
     )
+
+
+def note_failed(request: HttpRequest | None, username: str, user: Any = None) -> None:
+    """Write a failed sign-in into the audit log: so many of each user, and of all names that are nobody's."""
+    name = clean_name(username)
+    is_user = get_user_model().objects.filter(username__iexact=name).exists()
+    action, most = (FAILED, MOST_FAILED) if is_user else (FAILED_STRANGER, MOST_REFUSED)
+    entries = Entry.objects.filter(action=action, at__gt=Now() - REFUSED_WINDOW)
+    count = (entries.filter(username__iexact=name) if is_user else entries).count()
+    if count < most:
+        note_sign(action, request, name, user, 401, LAST_REFUSED if count == most - 1 else "")
+
+
+def clean_name(username: str) -> str:
+    """Return a name as the audit log keeps it."""
+    return username.replace("\0", "")[:150]
 
 
 def listen() -> None:
@@ -152,4 +173,4 @@ def _signed_out(request: HttpRequest, user: Any, **_: Any) -> None:
 
 
 def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
-    note_sign(FAILED, request, str(credentials.get("username", "")), status=401)
+    note_failed(request, str(credentials.get("username", "")))

@@ -101,6 +101,18 @@ class Entry(models.Model):
         return {401: "refused", 403: "refused", 429: "refused"}.get(self.status, "not done")
 
 
+class Failure(models.Model):
+    """A sign-in that failed, to throttle those that follow. Kept for minutes, and of all together the newest alone."""
+
+    at = models.DateTimeField(db_default=Now(), db_index=True)
+    name_digest = models.CharField(max_length=64, db_index=True)
+    place = models.CharField(max_length=45, db_index=True)
+    device = models.CharField(max_length=32, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.place} at {self.at:%H:%M:%S}"
+
+
 class Answer(models.Model):
     """The answer to a request with an idempotency key: the same request is never carried out twice."""
 

@@ -1,23 +1,27 @@
-"""Guessing passwords takes too long: failed sign-ins are counted in the audit log, whichever process answers."""
+"""Guessing passwords takes too long: failed sign-ins are counted in the warehouse, whichever process answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
+from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import connection, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 
 from . import audit
 from .devices import device
-from .models import Entry
+from .models import Failure
 
 # So many failures within the window: of one name from one place, of one name from anywhere.
 MOST_OF_BOTH, MOST_OF_NAME = 5, 50
+# So many failures of all names and places are kept; each takes the time of a slow hash, so few windows have as many.
+MOST_KEPT = 20_000
 REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
 WRONG_PASSWORD = "This password is wrong."  # a sentence
 BUSY = "Another attempt with this name is being checked: try again in a second."
@@ -28,17 +32,14 @@ def is_throttled(request: HttpRequest | None, username: str) -> bool:
 
     Where the user has signed in with the same browser before, only what failed with that browser counts.
     """
-    failures = Entry.objects.filter(action=audit.FAILED, at__gt=Now() - audit.WINDOW)
-    name = clean_name(username)
-    name_failures = failures.filter(username__iexact=name)
-    successes: Any = Entry.objects.filter(action=audit.SIGN_IN, username__iexact=name)
-    if key := device(request, name):
-        last = _newest(successes.filter(device=key))
-        return name_failures.filter(pk__gt=last, device=key).count() >= MOST_OF_BOTH
-    is_here = audit.from_place(request)
+    failures = Failure.objects.filter(at__gt=Now() - audit.WINDOW)
+    name_failures = failures.filter(name_digest=_digest(username))
+    if key := device(request, audit.clean_name(username)):
+        return name_failures.filter(device=key).count() >= MOST_OF_BOTH
+    place = audit.place(request)
     return (
-        name_failures.filter(is_here, pk__gt=_newest(successes)).count() >= MOST_OF_BOTH
-        or failures.filter(is_here).count() >= audit.MOST_OF_PLACE
+        name_failures.filter(place=place).count() >= MOST_OF_BOTH
+        or failures.filter(place=place).count() >= audit.MOST_OF_PLACE
         or name_failures.count() >= MOST_OF_NAME
     )
 
@@ -56,7 +57,8 @@ def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refus
             return REFUSED
         if is_right():
             return ""
-        audit.note_sign(audit.FAILED, request, username, user, HTTPStatus.UNAUTHORIZED)
+        audit.note_failed(request, username, user)
+        _count(request, username)
         return refusal
 
 
@@ -76,11 +78,6 @@ def password_field(*, required: bool = True, help_text: str = "") -> forms.CharF
     )
 
 
-def clean_name(username: str) -> str:
-    """Return a name as the audit log keeps it."""
-    return username.replace("\0", "")[:150]
-
-
 @contextmanager
 def in_turn(request: HttpRequest | None, username: str) -> Iterator[bool]:
     """Let the attempts of one place follow each other, so that each is counted before the next is checked.
@@ -89,14 +86,43 @@ def in_turn(request: HttpRequest | None, username: str) -> Iterator[bool]:
     """
     place = audit.place(request)
     with transaction.atomic():
-        is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {clean_name(username).lower()} {place}")
+        is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {audit.clean_name(username).lower()} {place}")
         if is_alone:
             _lock("pg_advisory_xact_lock", f"sign in {place}")
         yield is_alone
 
 
-def _newest(entries: Any) -> int:
-    return entries.order_by("-pk").values_list("pk", flat=True).first() or 0
+def listen() -> None:
+    user_login_failed.connect(_failed, dispatch_uid="throttle")
+    user_logged_in.connect(_succeeded, dispatch_uid="throttle")
+
+
+def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    _count(request, str(credentials.get("username", "")))
+
+
+def _succeeded(request: HttpRequest, user: Any, **_: Any) -> None:
+    """Forget what failed of the name from here; guesses of it elsewhere, and of other names, still count."""
+    name = user.get_username()
+    is_here = Q(place=audit.place(request), device="")
+    if key := device(request, name):
+        is_here |= Q(device=key)
+    Failure.objects.filter(is_here, name_digest=_digest(name)).delete()
+
+
+def _count(request: HttpRequest | None, username: str) -> None:
+    """Note a failure, and remove those that count no more. A flood pushes out old ones and locks nobody out."""
+    key = device(request, audit.clean_name(username))
+    Failure.objects.create(name_digest=_digest(username), place=audit.place(request), device=key)
+    rows = Failure.objects.order_by("-pk")
+    surplus = rows.values_list("pk", flat=True)[MOST_KEPT : MOST_KEPT + 1].first() or 0
+    ended = rows.filter(Q(at__lte=Now() - audit.WINDOW) | Q(pk__lte=surplus)).select_for_update(skip_locked=True)
+    with transaction.atomic():
+        Failure.objects.filter(pk__in=list(ended.values_list("pk", flat=True))).delete()
+
+
+def _digest(username: str) -> str:
+    return salted_hmac("benchhub.failure", audit.clean_name(username).lower(), algorithm="sha256").hexdigest()
 
 
 def _lock(function: str, name: str) -> bool:

@@ -8,9 +8,10 @@ from django.contrib.auth import get_user_model
 from django.db import connections
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from benchhub.accounts import audit, devices, middleware, throttle
-from benchhub.accounts.models import Entry
+from benchhub.accounts.models import Entry, Failure
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 
@@ -75,7 +76,7 @@ def test_of_forty_guesses_at_one_moment_no_more_are_checked_than_one_after_the_o
         answers = list(pool.map(guess, range(40)))
     checked = [answer for answer in answers if "do not match" in answer]
     assert 1 <= len(checked) <= throttle.MOST_OF_BOTH
-    assert Entry.objects.filter(action=audit.FAILED).count() == len(checked)
+    assert Entry.objects.filter(action=audit.FAILED).count() == Failure.objects.count() == len(checked)
 
 
 def test_a_session_lasts_twelve_hours_from_the_last_page_that_was_opened(client, rosa, settings):
@@ -87,6 +88,50 @@ def test_a_session_lasts_twelve_hours_from_the_last_page_that_was_opened(client,
     answer = client.get(reverse("account"))
     assert 0 <= settings.SESSION_COOKIE_AGE - answer.cookies["sessionid"]["max-age"] < middleware.USED_EVERY_S
     assert "sessionid" not in client.get(reverse("account")).cookies
+
+
+def fill_log(action, most, **fields):
+    Entry.objects.bulk_create(Entry(way="web", action=action, status=401, **fields) for _ in range(most - 1))
+
+
+def test_failures_of_ever_new_names_from_everywhere_fill_neither_table(rosa, monkeypatch):
+    monkeypatch.setattr(throttle, "MOST_KEPT", 4)
+    fill_log(audit.FAILED_STRANGER, audit.MOST_REFUSED, username="nobody")
+    for number in range(10):
+        attempt(Client(REMOTE_ADDR=f"192.0.2.{number}"), {"username": f"nobody {number}", "password": "x"})
+    assert Failure.objects.count() == 4
+    lines = Entry.objects.order_by("pk")
+    assert (lines.count(), lines.last().detail) == (audit.MOST_REFUSED, audit.LAST_REFUSED)
+
+
+def test_a_flood_of_names_that_are_nobodys_hides_no_guess_at_a_user(rosa):
+    fill_log(audit.FAILED_STRANGER, audit.MOST_REFUSED + 1, username="nobody")
+    attempt(Client(), {"username": "ROSA", "password": "x"})
+    assert Entry.objects.get(action=audit.FAILED).username == "ROSA"
+
+
+def test_guesses_at_a_user_are_written_down_so_many_times_an_hour(rosa):
+    fill_log(audit.FAILED, audit.MOST_FAILED, username="rosa")
+    for number in range(3):
+        attempt(Client(REMOTE_ADDR=f"192.0.2.{number}"), WRONG)
+    assert Entry.objects.filter(action=audit.FAILED).count() == audit.MOST_FAILED
+    assert Failure.objects.count() == 3
+
+
+def test_failures_are_kept_for_as_long_as_they_count_and_without_the_name(rosa):
+    attempt(Client(), WRONG)
+    assert "rosa" not in repr(list(Failure.objects.values()))
+    Failure.objects.update(at=timezone.now() - audit.WINDOW)
+    attempt(Client(), {"username": "olaf", "password": "x"})
+    assert Failure.objects.count() == 1
+
+
+def test_signing_in_forgets_what_failed_of_the_name_here_and_nothing_else(rosa):
+    elsewhere = Client(REMOTE_ADDR="192.0.2.9")
+    for client, name in ((Client(), "rosa"), (elsewhere, "rosa"), (Client(), "olaf")):
+        attempt(client, {"username": name, "password": "x"})
+    assert attempt(Client(), RIGHT) == "in"
+    assert sorted(Failure.objects.values_list("place", flat=True)) == ["127.0.0.1/32", "192.0.2.9/32"]
 
 
 def test_guesses_from_ever_new_addresses_of_one_ipv6_network_are_throttled(rosa):
