@@ -21,6 +21,8 @@ EXAMPLE = "write conditions such as scale=3000; clients=100..160; threads=client
 BLOCKED, SHUFFLED, RANDOM, LISTED = "blocked", "shuffled", "random", "listed"
 HIGHEST_SEED = 2**31 - 1
 NUMBERS = Kind("number", 100_000, 2_000_000, "")
+# Of all conditions together; of lines of them.
+MOST_NUMBERS, MOST_RULES = 200_000, 40
 
 
 class DesignError(ValueError):
@@ -49,9 +51,17 @@ Rule = tuple[Condition, ...]
 
 def rules(lines: Iterable[str]) -> list[Rule]:
     """Parse the rules in lines of text, leaving out empty lines. Raises DesignError."""
-    return [
-        tuple(_condition(text.strip()) for text in line.split(";") if text.strip()) for line in lines if line.strip()
-    ]
+    parsed: list[Rule] = []
+    numbers = 0
+    for line in filter(str.strip, lines):
+        conditions = []
+        for text in filter(None, map(str.strip, line.split(";"))):
+            conditions.append(_condition(text))
+            numbers += len(conditions[-1].values)
+            if numbers > MOST_NUMBERS or len(parsed) == MOST_RULES:
+                raise DesignError(f"Write at most {MOST_RULES} lines, of {MOST_NUMBERS:,} numbers together.")
+        parsed.append(tuple(conditions))
+    return parsed
 
 
 def _condition(text: str) -> Condition:

@@ -21,7 +21,7 @@ from benchhub.catalog.models import Host, PgBuild
 
 from . import plan
 from .clients import chosen_client
-from .fields import designs, growing
+from .fields import designs, growing, size
 from .fields.designs import DesignFields, tried
 from .fields.growing import GrowthFields
 from .fields.systems import Catalogue, SeveralField, SystemForm, SystemFormSet, row_choice, row_of
@@ -189,11 +189,18 @@ class Draft:
         self._refuse_doubles(rows)
         self._refuse_without_permit(rows)
         client = self._client([system.driver for system in systems])
+        is_readable = is_readable and not self._is_too_large(len(systems))
         plan_request = self._plan_request(systems, client) if is_readable and client else None
         self._refuse_what_systems_cannot(systems)
         if plan_request:
             self._refuse_runs(plan_request)
         return plan_request if self.plan.is_valid() and self.systems.is_valid() else None
+
+    def _is_too_large(self, system_count: int) -> bool:
+        sentence = size.matrix_refusal(self.plan.cleaned_data, system_count)
+        if sentence:
+            self.plan.add_error("repeats", sentence)
+        return bool(sentence)
 
     def _plan_request(self, systems: Sequence[System], client: Mapping[str, Any]) -> PlanRequest:
         values = {**dict.fromkeys(BESIDE_THE_RUNS, ""), **self.plan.cleaned_data}
@@ -254,6 +261,8 @@ class Draft:
             self.plan.add_error("scales", f"These are {len(plan_request.parts)} parts: more than {designs.MOST_PARTS}.")
         elif not plan_request.parts:
             self.plan.add_error("left_out", "The conditions leave no run in the plan.")
+        elif sentence := size.refusal(plan_request.parts, len(plan_request.systems)):
+            self.plan.add_error("repeats", sentence)
         else:
             for sentence in dict.fromkeys(
                 filter(None, (_refusal(part, plan_request.systems[0]) for part in plan_request.parts))

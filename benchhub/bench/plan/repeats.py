@@ -17,6 +17,7 @@ from benchhub.bench.models import Experiment, Protocol, Run, System
 from benchhub.bench.plan import specs
 
 from . import plan
+from .fields import size
 from .fields.designs import tried
 
 MOST = 50
@@ -33,7 +34,7 @@ class RepeatsForm(forms.Form):
     def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.experiment_levels = experiment.levels
+        self.experiment, self.experiment_levels = experiment, experiment.levels
         self.kind = RATES if experiment.rates_tps else CLIENTS
         if experiment.rates_tps:
             self.fields["levels"].label = "Offered rates, TPS"
@@ -44,6 +45,16 @@ class RepeatsForm(forms.Form):
         if others := [level for level in levels if level not in self.experiment_levels]:
             raise forms.ValidationError(f"{spell(others)} is no level of it: it has {spell(self.experiment_levels)}.")
         return levels
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse more runs than a plan may have, together with those that are there."""
+        values = super().clean() or self.cleaned_data
+        if not self.errors:
+            new_runs = len(values["levels"]) * values["repeats"] * self.experiment.experimentsystem_set.count()
+            measuring = self.experiment.runs.filter(kind=Run.Kind.MEASURE)
+            if sentence := size.run_refusal(measuring.count() + new_runs):
+                self.add_error("repeats", sentence)
+        return values
 
 
 @transaction.atomic

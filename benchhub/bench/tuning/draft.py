@@ -15,6 +15,7 @@ from benchhub.analysis.tuning.treatments import Step, Treatment
 from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.clients import chosen_client
+from benchhub.bench.plan.fields.size import run_refusal
 from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
@@ -26,7 +27,6 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
-MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ class SeriesDraft:
     def _request(self, values: Mapping[str, Any]) -> SeriesRequest | None:
         rows = tuple(treatments_of(values, self._steps))
         runs = len(rows) * len(values["levels"]) * values["repeats"]
-        if runs > MOST_RUNS:
-            self.series.add_error("repeats", f"These are {runs:,} runs, and a series has at most {MOST_RUNS:,}.")
+        if sentence := run_refusal(runs):
+            self.series.add_error("repeats", sentence)
             return None
         try:
             client = chosen_client([values["instance"].host], values["client"])

@@ -58,11 +58,13 @@ class DesignFields(forms.Form):
         help_text="For an open loop, counted from when a transaction was due. One that is already later is skipped.",
     )
     kept_only = forms.CharField(
-        required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Only these runs (optional)",
+        required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}),
+        label="Only these runs (optional)",
         help_text="One set of conditions per line: scale=100; clients=1..16. Workloads and systems go by number.",
     )  # fmt: skip
     left_out = forms.CharField(
-        required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Without these runs (optional)",
+        required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}),
+        label="Without these runs (optional)",
         help_text="As above: system=2; threads=clients/2; clients=100..160.",
     )  # fmt: skip
     order = forms.ChoiceField(choices=Experiment.Order.choices, required=False, label="Order of the runs")

@@ -166,7 +166,7 @@ def test_a_series_never_revises_a_configuration_of_somebody_else(client, cluster
 
 def test_a_series_without_end_is_refused_before_any_run_is_made(runner, cluster, workload):
     form = form_of(cluster, workload, MEMORY, WAL, levels="1..200", repeats="100")
-    assertContains(runner.post(NEW, {**form, "queue": "1"}), "runs, and a series has at most 10,000.")
+    assertContains(runner.post(NEW, {**form, "queue": "1"}), "runs, and a plan has at most 10,000:")
     assert not Experiment.objects.exists()
 
 
