@@ -5,7 +5,8 @@
 #   mark  lock          whose it is; held by whoever changes something
 #   data  data.making   the data directory, there only when complete; what initdb has not finished
 #   alive  owner        held by all that comes of a start; the attempt's folder that started it
-#   server.log          PostgreSQL's log since its last start
+#   server.log          PostgreSQL's log since its last start, or since it was shortened
+#   server.log.old      its end before it was shortened
 #
 # A server is told by where it works: a process named postgres whose current directory is the data directory.
 cluster_is_own() {
@@ -113,7 +114,7 @@ cluster_stop() {
         case " $processes" in
             *" $number "*)
                 if [ "$mode" = fast ]; then
-                    cluster_ask_to_stop fast 10 || ! grep -q 'LOG:  shutting down' "$cluster/server.log" ||
+                    cluster_ask_to_stop fast 10 || ! cluster_log | grep -q 'LOG:  shutting down' ||
                         cluster_ask_to_stop fast "$1"
                     mode=immediate
                 else
@@ -141,19 +142,32 @@ cluster_start() {
     rm -f -- "$cluster/data/postmaster.pid" "$cluster"/.s.PGSQL.*
     cluster_settings > "$cluster/data/benchhub.conf.new" &&
         mv -- "$cluster/data/benchhub.conf.new" "$cluster/data/benchhub.conf" &&
-        : > "$cluster/data/postgresql.auto.conf" && : > "$cluster/server.log" || return 1
+        : > "$cluster/data/postgresql.auto.conf" && : > "$cluster/server.log" &&
+        rm -f -- "$cluster/server.log.old" || return 1
     (
         exec 6>> "$cluster/alive" < /dev/null > /dev/null 5>&- 7>&- 8>&- 9>&-
         flock -s -w 10 6 || exit 1
         exec setsid -w "$cluster_bin/pg_ctl" -D "$cluster/data" -w -t 300 -l "$cluster/server.log" start 6>&6
     )
     if [ $? -ne 0 ] || [ -z "$(cluster_processes)" ]; then
-        { grep -E 'FATAL|PANIC' "$cluster/server.log" || cat "$cluster/server.log"; } | tail -n 3 >&2
+        { cluster_log | grep -E 'FATAL|PANIC' || cluster_log; } | tail -n 3 >&2
         return 1
     fi
 }
 
-# Goes on after the attempt has ended, however it ended: then it stops the server.
+# The end of the log, however long it is.
+cluster_log() {
+    { cat "$cluster/server.log.old"; tail -c 65536 "$cluster/server.log"; } 2> /dev/null | tail -c 65536
+}
+
+# A load can make a server log without end. pg_ctl has it append, so that it goes on at the start of an emptied file.
+cluster_shorten_log() {
+    cluster_is_own && size=$(stat -c %s -- "$cluster/server.log" 2> /dev/null) && [ "$size" -gt 67108864 ] || return 0
+    tail -c 65536 "$cluster/server.log" > "$cluster/server.log.old"
+    : > "$cluster/server.log"
+}
+
+# Goes on after the attempt has ended, however it ended: then it stops the server. Until then it keeps the log short.
 cluster_guard() {
     (
         exec < /dev/null > /dev/null 2>&1 7>&- 8>&- 9>&-
@@ -171,11 +185,14 @@ cluster_begin() {
 
 cluster_end() {
     cluster_is_own || return 0
-    tail -c 65536 "$cluster/server.log" > server.log 2> /dev/null
+    cluster_log > server.log
     cluster_locked cluster_stop_of "$(pwd)" 300 2> cluster.err
 }
 
 if [ "${1-}" = guard ]; then
-    flock -s lock true
+    until flock -s -w 5 lock true; do
+        [ $? -eq 1 ] || break
+        cluster_shorten_log
+    done
     cluster_locked cluster_stop_of "$(pwd)" 60
 fi
