@@ -69,6 +69,7 @@ def unmet_query(cluster: Cluster, fixed: Mapping[str, str]) -> str:
     rows = ", ".join(f"({_sql(name)}, {_sql(requests[name])}, {_sql(value)})" for name, value in in_force.items())
     is_other = (
         "CASE WHEN s.vartype = 'real' THEN s.setting::float8 <> a.value::float8"
+        " WHEN lower(s.name) IN ('timezone', 'log_timezone') THEN lower(s.setting) <> lower(a.value)"
         " ELSE s.setting IS DISTINCT FROM a.value END"
     )
     return (

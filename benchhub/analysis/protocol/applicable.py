@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -51,6 +51,12 @@ class Server:
     libraries: Sequence[str] = ()
     memory_bytes: int | None = None
     wal_segment_mib: int = 16
+
+
+def spelled(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, str]:
+    """Return the settings by the names of the server, which takes them in any case; a later one counts."""
+    by_word = {name.lower(): name for name in names}
+    return {by_word.get(name.lower(), name): str(value) for name, value in settings.items()}
 
 
 def refusals(settings: Mapping[str, str], server: Server) -> list[str]:

@@ -25,6 +25,12 @@ _NUMBER = re.compile(
 _HEX, _OCTAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}"), re.compile(r"[+-]?0[0-7]{1,16}")
 # Words that the server takes for another of its choices: pg_settings shows that one.
 _IN_PLACE: Mapping[tuple[str, str], str] = {("wal_compression", "on"): "pglz"}
+# Words of DateStyle, by how they begin; what a style alone leaves open is the server's default, but for German.
+_STYLES = {"iso": "ISO", "sql": "SQL", "postgres": "Postgres", "german": "German"}
+_ORDERS = {"ymd": "YMD", "dmy": "DMY", "euro": "DMY", "mdy": "MDY", "us": "MDY", "noneuro": "MDY"}
+_WHOLE_WORDS = {"iso", "sql", "german", "ymd", "dmy", "mdy", "us"}
+ZONES = ("TimeZone", "log_timezone")
+_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_/+-]*")
 _UNIT = re.compile(r"([0-9]*)([A-Za-z]*)")
 
 
@@ -66,6 +72,10 @@ def in_force(parameter: Parameter, value: str) -> str:
         return _choice(parameter, text)
     if parameter.kind in ("integer", "real"):
         return _number(parameter, text)
+    if parameter.name == "DateStyle":
+        return _date_style(text)
+    if parameter.name in ZONES and not _ZONE.fullmatch(text):
+        raise ValueError(f"is the name of a zone such as Europe/Berlin, not '{text}'.")
     return value
 
 
@@ -94,6 +104,28 @@ def _choice(parameter: Parameter, text: str) -> str:
         in_place = _IN_PLACE.get((parameter.name, word), "")
         return by_word.get(in_place, by_word[word])
     raise ValueError(f"is {_either(parameter.choices)}, not '{text}'.")
+
+
+def _date_style(text: str) -> str:
+    """Return style and order of days as the server shows them: 'ISO, DMY' for 'dmy'."""
+    styles: set[str] = set()
+    orders: set[str] = set()
+    for word in (part.strip().strip('"').lower() for part in text.split(",")):
+        style, order = _beginning(word, _STYLES), _beginning(word, _ORDERS)
+        if not style and not order:
+            raise ValueError(f"is ISO, SQL, Postgres or German, with MDY, DMY or YMD, not '{text}'.")
+        styles, orders = styles | {style}, orders | {order}
+    if len(styles - {""}) > 1 or len(orders - {""}) > 1:
+        raise ValueError(f"is one style and one order, not '{text}'.")
+    style, order = "".join(styles) or "ISO", "".join(orders)
+    return f"{style}, {order or ('DMY' if style == 'German' else 'MDY')}"
+
+
+def _beginning(word: str, names: Mapping[str, str]) -> str:
+    fits = (
+        full for name, full in names.items() if word == name or (name not in _WHOLE_WORDS and word.startswith(name))
+    )
+    return next(fits, "")
 
 
 def _either(choices: tuple[str, ...]) -> str:

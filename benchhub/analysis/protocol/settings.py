@@ -16,7 +16,14 @@ MICROSECONDS = {
     "d": 86_400_000_000,
 }
 TRUE, FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
+# PostgreSQL takes names in any case. These alone it calls by names with capitals.
+CAPITALS = {name.lower(): name for name in ("DateStyle", "IntervalStyle", "TimeZone")}
 _NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
+
+
+def server_name(name: str) -> str:
+    """Return the name of a setting as the server spells it, in whichever case it was typed."""
+    return CAPITALS.get(name.lower(), name.lower())
 
 
 def same_setting(configured: str, actual: str, actual_unit: str | None) -> bool:

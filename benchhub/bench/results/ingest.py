@@ -13,7 +13,7 @@ from benchhub.analysis import words
 from benchhub.analysis.doubts import audit, verdict
 from benchhub.analysis.doubts.doubt import Doubt, weighed
 from benchhub.analysis.protocol import digest
-from benchhub.analysis.protocol.settings import readable_text, same_setting
+from benchhub.analysis.protocol.settings import readable_text, same_setting, server_name
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
@@ -227,7 +227,7 @@ def settings_that_differ(run: Run, settings: Mapping[str, Any]) -> list[dict[str
     """Return the settings that the configuration asks for and the server did not have."""
     rows = []
     for name, configured in run.system.configuration.settings.items():
-        setting = settings.get(name)
+        setting = settings.get(name, settings.get(server_name(name)))
         if setting is None or not same_setting(str(configured), str(setting["setting"]), setting.get("unit")):
             actual = "not found" if setting is None else f"{setting['setting']} {setting.get('unit') or ''}".strip()
             rows.append({"name": name, "asked": str(configured), "found": actual})

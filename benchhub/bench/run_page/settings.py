@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchhub.analysis.protocol.settings import in_unit_asked, readable
+from benchhub.analysis.protocol.settings import in_unit_asked, readable, server_name
 from benchhub.ui.facts import Fact
 
 
@@ -27,7 +27,7 @@ def setting_rows(settings: Mapping[str, Any]) -> list[Fact]:
 def requested_settings(configuration: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Setting]:
     """Return the settings that the configuration asks for."""
     return [
-        Setting(name, str(value), _actual(str(value), settings.get(name, "not found")))
+        Setting(name, str(value), _actual(str(value), settings.get(name, settings.get(server_name(name), "not found"))))
         for name, value in configuration.items()
     ]
 

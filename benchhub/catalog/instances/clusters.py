@@ -20,25 +20,25 @@ def refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
     build = _build_parameters(cluster.instance.build)
     if build is None:
         return [NOT_MADE]
-    return applicable.refusals(configuration.settings, _server(cluster, build, build.parameters))
+    settings = applicable.spelled(configuration.settings, build.parameters)
+    return applicable.refusals(settings, _server(cluster, build, build.parameters))
 
 
 def need_restart(cluster: Cluster, configuration: Configuration) -> list[str]:
     """Return the names of the settings that take effect at a start alone, as each run begins with one."""
     build = _build_parameters(cluster.instance.build)
-    return (
-        applicable.need_restart(configuration.settings, _server(cluster, build, configuration.settings))
-        if build
-        else []
-    )
+    if build is None:
+        return []
+    settings = applicable.spelled(configuration.settings, build.parameters)
+    return applicable.need_restart(settings, _server(cluster, build, settings))
 
 
 def asked_cluster(cluster: Cluster, configuration: Configuration) -> contract.Cluster:
     """Return what a run on the cluster is told of it. Raises ValueError, with all reasons, if it is refused."""
     if sentences := refusals(cluster, configuration):
         raise ValueError(" ".join(sentences))
-    settings = {name: str(value) for name, value in configuration.settings.items()}
     build = _build_parameters(cluster.instance.build)
+    settings = applicable.spelled(configuration.settings, build.parameters if build else ())
     server = _server(cluster, build, settings) if build else None
     return contract.Cluster(
         folder=cluster.folder,

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchhub.analysis.protocol.settings import server_name
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _VALUE = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^'#][^#]*)")
 
@@ -13,14 +15,14 @@ _VALUE = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^'#][^#]*)")
 def read_settings(text: str, *, keep_case: bool = False) -> dict[str, str]:
     """Return {name: value} of lines `name = value`; # begins a comment. Raises ValueError with each line that is wrong.
 
-    A name is in small letters, which PostgreSQL takes for the same, unless its case is kept.
+    A name is spelled as PostgreSQL does, which takes any case for the same, unless its case is kept.
     """
     settings: dict[str, str] = {}
     faults: list[str] = []
     for number, line in _lines(text):
         try:
             typed, value = _setting(line)
-            name = typed if keep_case else typed.lower()
+            name = typed if keep_case else server_name(typed)
             if name in settings:
                 raise ValueError(f"{name} is set a second time.")
             settings[name] = value

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.target
 async def test_a_run_makes_its_cluster_applies_its_settings_and_stops_it(driver):
     settings = {"work_mem": "8MB", "shared_buffers": "24MB", "log_line_prefix": "it's \\ %p "}
     in_force = {"work_mem": "8192", "shared_buffers": "3072", "log_line_prefix": "it's \\ %p "}
+    settings |= {"TimeZone": "europe/berlin", "DateStyle": "german", "IntervalStyle": "ISO_8601"}
+    in_force |= {"TimeZone": "europe/berlin", "DateStyle": "German, DMY", "IntervalStyle": "iso_8601"}
     loaded = await driver.run(await driver.spec(settings, in_force, kind="load"))
     assert loaded.outputs.returncode == 0, loaded.outputs.stderr
     assert driver.servers == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchhub.analysis.protocol.applicable import MOST_SETTINGS, Server, applied, need_restart, refusals
+from benchhub.analysis.protocol.applicable import MOST_SETTINGS, Server, applied, need_restart, refusals, spelled
 from benchhub.analysis.protocol.parameters import parameter
 
 ROWS = json.loads((Path(__file__).parent / "pg_settings_16.json").read_text())
@@ -219,3 +219,34 @@ def test_what_a_host_says_that_its_build_knows_opens_no_way_to_commands_and_file
     lying = Server("16.14", {**PARAMETERS, name: parameter(name, {"kind": "string"})})
     [sentence] = refusals({name: "/home/bench/settings"}, lying)
     assert sentence.startswith(f"{name} is not applied: it ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "in_force"),
+    [
+        ("datestyle", "iso", "ISO, MDY"),
+        ("DATESTYLE", "European, SQL", "SQL, DMY"),
+        ("DateStyle", "german", "German, DMY"),
+        ("DateStyle", "PostgreSQL, us", "Postgres, MDY"),
+        ("DateStyle", '"ISO", "YMD"', "ISO, YMD"),
+        ("timezone", "Europe/Berlin", "Europe/Berlin"),
+        ("intervalstyle", "ISO_8601", "iso_8601"),
+        ("Work_Mem", "8MB", "8192"),
+    ],
+)
+def test_a_name_is_taken_in_any_case_and_applied_by_that_of_the_server(name, value, in_force):
+    settings = spelled({name: value}, PARAMETERS)
+    assert refusals(settings, SERVER) == []
+    assert list(applied(settings, SERVER).values()) == [in_force]
+    assert set(settings) <= set(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DateStyle", ""), ("DateStyle", "ISO, SQL"), ("DateStyle", "MDY, DMY"), ("DateStyle", "isolated"),
+        ("TimeZone", "-3"), ("TimeZone", "UTC'; x"), ("log_timezone", ""), ("TIMEZON", "UTC"), ("PORT", "5432"),
+    ],
+)  # fmt: skip
+def test_what_no_server_takes_or_nobody_may_set_is_refused_in_any_case(name, value):
+    assert len(refusals(spelled({name: value}, PARAMETERS), SERVER)) == 1

@@ -198,3 +198,15 @@ def test_initdb_lets_in_the_account_alone_and_has_the_checksums_asked_for(own, v
     PgBuild.objects.update(version_num=160004)
     Cluster.objects.update(has_checksums=False)
     assert not [option for option in initdb_options(Cluster.objects.get()) if "checksums" in option]
+
+
+def test_a_setting_with_capitals_is_taken_as_the_server_takes_it_and_told_to_a_run_by_its_own_name(own):
+    zone = {"TimeZone": {"kind": "string", "context": "user"}}
+    BuildParameters.objects.update(parameters={**PARAMETERS, **zone})
+    cluster = Cluster.objects.get()
+    for name in ("timezone", "TimeZone", "TIMEZONE"):
+        configuration = Configuration(settings={name: "UTC", "WORK_MEM": "1MB"})
+        assert refusals(cluster, configuration) == []
+        request = asked_cluster(cluster, configuration)
+        assert dict(request.settings) == {"TimeZone": "UTC", "work_mem": "1MB"}
+        assert dict(request.settings_in_force) == {"TimeZone": "UTC", "work_mem": "1024"}

@@ -28,6 +28,14 @@ def test_lines_are_read_as_in_postgresql_conf():
     assert read_settings("\n# nothing\n") == {}
 
 
+def test_a_name_is_taken_in_any_case_and_spelled_as_the_server_does():
+    text = "TIMEZONE = UTC\ndatestyle = iso\nIntervalStyle = postgres\nWORK_MEM = 4MB"
+    assert list(read_settings(text)) == ["TimeZone", "DateStyle", "IntervalStyle", "work_mem"]
+    with pytest.raises(ValueError, match="TimeZone is set a second time"):
+        read_settings("timezone = UTC\nTimeZone = UTC")
+    assert list(read_settings("Kernel/Sem = 1", keep_case=True)) == ["Kernel/Sem"]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
