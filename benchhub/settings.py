@@ -42,6 +42,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "benchhub.ui.middleware.content_security_policy",
+    "benchhub.ui.middleware.refuse_other_methods",
     "benchhub.ui.middleware.whole_page_instead_of_a_part",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -70,7 +70,7 @@ class UserForm(CatalogForm):
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="At least 8 characters, and not one of the common ones. The user can change it.",
+        help_text="At least 12 characters, and not one of the common ones. The user can change it.",
     )
     own_password = throttle.password_field(required=False, help_text=f"{PROOF} A token needs none.")
 

@@ -41,6 +41,8 @@ ON_THE_HOST = frozenset({
 # The same for the host of the instance whose key the address has.
 ON_ITS_HOST = frozenset({"cluster-ask", "cluster-remove", "instance-test-ask"})
 
+NO_HOST = 0
+
 
 def least_role(name: str) -> Role:
     if name in VIEWERS:
@@ -59,9 +61,12 @@ def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
 
 
 def _hosts(name: str, kwargs: Mapping[str, Any]) -> list[int | None]:
-    """Return the host whose permit the page takes; empty for pages that take none."""
+    """Return the host whose permit the page takes; empty for pages that take none.
+
+    An instance that is not there has a host that nobody has a permit for, so that its answer tells nothing.
+    """
     if name in ON_ITS_HOST:
-        return list(Instance.objects.filter(pk=kwargs["pk"]).values_list("host", flat=True))
+        return list(Instance.objects.filter(pk=kwargs["pk"]).values_list("host", flat=True)) or [NO_HOST]
     return [kwargs["pk"]] if name in ON_THE_HOST else []
 
 

@@ -1,4 +1,3 @@
-from django.contrib.auth import views as auth
 from django.urls import path
 
 from . import views
@@ -7,7 +6,7 @@ from .second_factor import views as second_factor
 urlpatterns = [
     path("login/", views.sign_in, name="login"),
     path("login/code", second_factor.sign_in_code, name="second-factor"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("logout/", views.sign_out, name="logout"),
     path("account/", views.account, name="account"),
     path("account/password", views.PasswordChange.as_view(), name="password-change"),
     path("account/second-factor/add", second_factor.add, name="second-factor-add"),

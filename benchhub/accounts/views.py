@@ -87,6 +87,17 @@ class SignIn(auth.LoginView):
 sign_in = SignIn.as_view()
 
 
+class SignOut(auth.LogoutView):
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """End the session, and have the browser forget what it was sent."""
+        response = super().post(request, *args, **kwargs)
+        response.headers["Clear-Site-Data"] = '"cache"'
+        return response
+
+
+sign_out = SignOut.as_view()
+
+
 class PasswordChange(auth.PasswordChangeView):
     form_class = OwnPasswordForm
     template_name = "form.html"

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseRedirectBase
 
 # Plotly sets styles from script and exports pictures through data: and blob: addresses; nothing else is loosened.
@@ -11,6 +11,17 @@ POLICY = (
 
 
 Handler = Callable[[HttpRequest], HttpResponse]
+PAGE_METHODS, API_METHODS = ("GET", "HEAD", "POST", "OPTIONS"), ("PUT", "PATCH", "DELETE")
+
+
+def refuse_other_methods(get_response: Handler) -> Handler:
+    """Refuse methods that no page has, which a view would answer as GET, and no guard would look at as a change."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        methods = (*PAGE_METHODS, *(API_METHODS if request.path.startswith("/api/") else ()))
+        return get_response(request) if request.method in methods else HttpResponseNotAllowed(methods)
+
+    return middleware
 
 
 def content_security_policy(get_response: Handler) -> Handler:

@@ -135,3 +135,21 @@ def test_a_chunked_body_ends_at_the_limit_of_its_kind():
             chunk = b"%x\r\n%b\r\n" % (request.MIB, b"x" * request.MIB)
             connection.sendall(chunk * 2 + b"1\r\nx\r\n")
             assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n",
+        "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n",
+        "X: a\r\n b: c\r\nEvil: \x00\r\n\r\n",
+    ],
+)
+def test_a_request_that_two_servers_would_read_differently_is_answered_once_at_most(head):
+    with serving() as port, closing(opened(port, f"POST / HTTP/1.1\r\nHost: x\r\n{head}".encode())) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.count(b"HTTP/1.1 200") + answer.count(b"HTTP/1.0 200") <= 1
+    assert b"HTTP/1.1 400" in answer or b"HTTP/1.1 501" in answer or answer.count(b"HTTP/1") <= 1

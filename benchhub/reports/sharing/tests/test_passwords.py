@@ -113,6 +113,7 @@ def test_the_cookie_is_for_one_link_opens_nothing_and_ends_with_the_password(sha
     [cookie] = answer.cookies.values()
     assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (address, True, "Lax")
     assert b"A password is needed" in reader.get(address).content
+    assert b"Type the password again" in reader.get(f"{address}k/{cookie.value}/").content
     link.set_password("another horse")
     link.save()
     assert [attempt(reader, address, RIGHT) for _ in range(5)] == ["wrong"] * 5
