@@ -16,7 +16,7 @@ from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.clients import chosen_client
 from benchhub.bench.plan.fields.size import run_refusal
-from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals
+from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals, usual_label
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
@@ -183,14 +183,13 @@ class SeriesDraft:
         instance = values["instance"]
         for treatment in rows:
             configuration = self._configuration(values["baseline"], treatment, values)
-            label = f"{instance.build}, {treatments.label(treatment, self._steps, values['kind'])}"
+            asked = {"path": System.Path.SOCKET, "configuration": configuration}
             yield asked_system(
                 instance,
                 driver=instance.host,
                 hardware=instance.host.hardware,
-                path=System.Path.SOCKET,
-                label=label[:160],
-                configuration=configuration,
+                label=usual_label(instance, asked, System.Path.SOCKET),
+                **asked,
             )
 
     def _configuration(

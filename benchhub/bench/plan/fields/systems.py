@@ -124,13 +124,14 @@ class SystemForm(forms.Form):
         guess = guessed_path(instance, values.get("driver"))
         values["path"] = values.get("path") or guess
         values["configuration"] = values.get("configuration") or instance.configuration
-        values["label"] = values.get("label") or _label(instance, values, guess)
+        values["label"] = values.get("label") or usual_label(instance, values, guess)
         for field, sentence in cluster_refusals(instance, values).items():
             self.add_error(field, sentence)
         return values
 
 
-def _label(instance: Instance, values: Mapping[str, Any], guessed_path: str) -> str:
+def usual_label(instance: Instance, values: Mapping[str, Any], guessed_path: str) -> str:
+    """Name a system by what it is alone: every later plan shows the same row under this label."""
     unusual = "" if values["path"] == guessed_path else f", {values['path']}"
     configuration = values["configuration"]
     applied = "" if configuration == instance.configuration else f", {configuration}"

@@ -5,7 +5,8 @@ from benchhub.accounts.models import Permit
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Run, TuningSeries
+from benchhub.bench.models import Experiment, Run, System, TuningSeries
+from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.tuning.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import Configuration
 
@@ -41,6 +42,23 @@ def test_cumulative_steps_become_one_experiment_on_one_cluster_in_turns(runner, 
     runs = series.experiment.runs.filter(kind=Run.Kind.MEASURE).order_by("position")
     assert [places[run.system_id] for run in runs] == [0, 1, 2, 2, 1, 0, 0, 1, 2]
     assert {run.clients for run in runs} == {8}
+
+
+def test_a_series_gives_its_systems_no_names_that_mean_nothing_to_other_plans(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
+    labels = list(series.treatments.values_list("system__label", flat=True))
+    assert labels == ["PostgreSQL 18, own", "PostgreSQL 18, own, Night / memory", "PostgreSQL 18, own, Night / wal"]
+    assert not any("baseline" in label for label in labels)
+
+
+def test_a_system_that_others_measure_keeps_its_label_in_a_series(runner, cluster, workload):
+    theirs = system_under_test(
+        cluster, driver=cluster.host, hardware=cluster.host.hardware, path=System.Path.SOCKET, label="the usual server"
+    )
+    series = queued(runner, form_of(cluster, workload, MEMORY))
+    assert series.treatments.get(place=0).system == theirs
+    theirs.refresh_from_db()
+    assert theirs.label == "the usual server"
 
 
 def test_a_data_set_that_all_steps_share_is_loaded_once(runner, cluster, workload):
