@@ -24,6 +24,8 @@ from benchhub.analysis.words import word
 from benchhub.bench.models import Comparability
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.curves.figures import Figure
+from benchhub.reports.curves.outcomes import LOOKS
+from benchhub.reports.curves.outcomes import look as look_of
 
 from .answers import systems
 from .answers.systems import Side
@@ -202,20 +204,20 @@ def figure(baseline: str, steps: Sequence[Step], measured: Tuning) -> Figure:
 def _moves(
     names: Sequence[str], ends: Sequence[float], changes: Sequence[float], steps: Sequence[Step]
 ) -> list[dict[str, Any]]:
-    """Draw gains and losses as traces of their own, told apart by colour and pattern, each with its interval."""
+    """Draw steps as a trace for each outcome, told apart by colour and pattern, each with its interval."""
     traces = []
-    for title, series, shape, sign in (("gain", 2, "", 1), ("loss", 1, "x", -1)):
-        places = [place for place, change in enumerate(changes) if change * sign > 0]
+    for look in LOOKS.values():
+        places = [place for place, step in enumerate(steps) if look_of(step.effect) is look]
         spread = {
             "type": "data",
             "symmetric": False,
             "array": [ends[place] * _beyond(steps[place].effect)[1] for place in places],
             "arrayminus": [ends[place] * _beyond(steps[place].effect)[0] for place in places],
         }
-        look = {"marker": {"pattern": {"shape": shape}}, "error_y": spread}
+        beside = {"marker": {"pattern": {"shape": look.pattern}}, "error_y": spread}
         if places:
             x, base = [names[place] for place in places], [ends[place] for place in places]
-            traces.append(_bars(title, x, base, [changes[place] for place in places], series, look))
+            traces.append(_bars(look.title, x, base, [changes[place] for place in places], look.series, beside))
     return traces
 
 

@@ -9,24 +9,17 @@ from typing import Any
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.tuning import treatments
 from benchhub.reports.curves.figures import Figure
+from benchhub.reports.curves.outcomes import LOOKS, Look
+from benchhub.reports.curves.outcomes import look as look_of
 
 from .series import Series, Step
 
-# Colour, pattern and marker say the same, so that nothing hangs on colour; what is not shown is never coloured a gain.
 WIDEST_NAME = 22  # letters in a line
-GAIN, LOSS, OPEN = "gain", "loss", "no effect shown, or not tested"
-LOOKS = {GAIN: (2, "", "circle"), LOSS: (1, "x", "square"), OPEN: (5, "/", "circle-open")}
 
 
 def figure(series: Series) -> Figure:
     """Return the picture of the effects that are measured; its data is empty while there are none."""
     return _waterfall(series) if series.kind == treatments.CUMULATIVE else _effects(series)
-
-
-def outcome(ratio: Ratio) -> str:
-    if not ratio.is_distinguishable:
-        return OPEN
-    return GAIN if ratio.value > 1 else LOSS
 
 
 def _waterfall(series: Series) -> Figure:
@@ -58,18 +51,18 @@ def _percents(ratio: Ratio | None) -> list[float]:
 
 def _moves(steps: Sequence[Step]) -> list[dict[str, Any]]:
     traces = []
-    for title, (number, shape, _) in LOOKS.items():
+    for look in LOOKS.values():
         rows = [(step, step.effect.ratio, step.running) for step in steps]
         bars = [
             (_name(step), 100 * running.value / ratio.value, ratio)
             for step, ratio, running in rows
-            if ratio and running and outcome(ratio) == title
+            if ratio and running and look_of(ratio) is look
         ]
         if bars:
             y, base = [name for name, _, _ in bars], [start for _, start, _ in bars]
             lengths = [start * (ratio.value - 1) for _, start, ratio in bars]
             spread = _spread([(start, ratio) for _, start, ratio in bars])
-            traces.append({**_bars(title, y, base, lengths, number, shape), "error_x": spread})
+            traces.append({**_bars(look.title, y, base, lengths, look.series, look.pattern), "error_x": spread})
     return traces
 
 
@@ -106,7 +99,7 @@ def _effects(series: Series) -> Figure:
     rows += [(" with ".join(map(str, row.effect.steps)), row.effect.ratio) for row in series.interactions]
     measured = [(name, ratio) for name, ratio in rows if ratio]
     return {
-        "data": [trace for title in LOOKS if (trace := _points(title, measured))],
+        "data": [trace for look in LOOKS.values() if (trace := _points(look, measured))],
         "layout": {
             "xaxis": {"title": {"text": "change of throughput (%)"}, "ticksuffix": "%", "zeroline": True},
             "yaxis": _names([name for name, _ in measured]),
@@ -115,21 +108,20 @@ def _effects(series: Series) -> Figure:
     }
 
 
-def _points(title: str, rows: Sequence[tuple[str, Ratio]]) -> dict[str, Any] | None:
-    number, _, symbol = LOOKS[title]
-    points = [(name, ratio) for name, ratio in rows if outcome(ratio) == title]
+def _points(look: Look, rows: Sequence[tuple[str, Ratio]]) -> dict[str, Any] | None:
+    points = [(name, ratio) for name, ratio in rows if look_of(ratio) is look]
     if not points:
         return None
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": title,
+        "name": look.title,
         "x": [100 * (ratio.value - 1) for _, ratio in points],
         "y": [name for name, _ in points],
         "error_x": _spread([(100.0, ratio) for _, ratio in points]),
-        "marker": {"symbol": symbol, "size": 11},
+        "marker": {"symbol": look.marker, "size": 11},
         "hovertemplate": "%{y}: %{x:+,.3~r}%<extra>%{fullData.name}</extra>",
-        "meta": {"series": number},
+        "meta": {"series": look.series},
     }
 
 

@@ -122,3 +122,16 @@ def test_a_step_that_is_not_there_is_not_left_out_in_silence(reader, tuned):
     response = reader.get(page(tuned, curve="999999-1"))
     assertContains(response, "There is no curve 999999-1.")
     assertContains(response, "The 3 steps together")
+
+
+def test_a_step_whose_gain_nothing_proves_is_not_drawn_as_a_gain(reader, systems):
+    chain = [systems[0], variant(systems[0], label="Lucky", description={"settings": {"jit": "off"}})]
+    experiment = testing.make_experiment(chain, name="Noise")
+    for system, repeats in zip(chain, ((1000.0, 1200.0, 800.0), (1100.0, 1300.0, 900.0)), strict=True):
+        for repeat, tps in enumerate(repeats, start=1):
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), tps)
+    response = reader.get(page((experiment, chain)))
+    match = re.search(r'id="figure-steps" type="application/json">(.*?)</script>', response.content.decode())
+    _, step = json.loads(match[1])["data"]
+    assert (step["name"], step["meta"]["series"]) == ("not distinguishable", 6)
+    assert step["y"][0] > 0

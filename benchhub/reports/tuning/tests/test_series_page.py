@@ -43,7 +43,7 @@ def test_the_waterfall_ends_at_the_total_and_colours_no_gain_that_is_not_shown(r
     assert by_name["baseline and together"]["x"] == pytest.approx([100, 212.8], rel=1e-4)
     assert by_name["gain"]["y"] == ["1. memory", "3. sync"]
     assert by_name["gain"]["base"] == pytest.approx([100, 112.01], rel=1e-4)
-    assert by_name["no effect shown, or not tested"]["y"] == ["2. wal"]
+    assert by_name["not distinguishable"]["y"] == ["2. wal"]
     assert "loss" not in by_name
 
 
