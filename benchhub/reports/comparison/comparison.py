@@ -188,7 +188,7 @@ class Comparison:
     def protocol(self) -> list[tuple[str, str]]:
         return environment.protocol(self.entries)
 
-    @property
+    @cached_property
     def throughput_figure(self) -> Figure:
         return figures.throughput_figure(self.entries.curves)
 

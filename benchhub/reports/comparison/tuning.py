@@ -22,6 +22,7 @@ from benchhub.analysis.statistics.drift import REMEDY
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.words import word
 from benchhub.bench.models import Comparability
+from benchhub.reports.curves.bars import bars, bars_text, of_ratio
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.outcomes import LOOKS
@@ -197,6 +198,7 @@ def figure(baseline: str, steps: Sequence[Step], measured: Tuning) -> Figure:
             "xaxis": {"title": {"text": "step"}, "type": "category", "categoryorder": "array", "categoryarray": names},
             "yaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
             "barmode": "overlay",
+            "meta": {"bars_text": bars_text(of_ratio(step.effect) for step in steps)},
         },
     }
 
@@ -205,26 +207,15 @@ def _moves(
     names: Sequence[str], ends: Sequence[float], changes: Sequence[float], steps: Sequence[Step]
 ) -> list[dict[str, Any]]:
     """Draw steps as a trace for each outcome, told apart by colour and pattern, each with its interval."""
-    traces = []
+    traces: list[dict[str, Any]] = []
     for look in LOOKS.values():
         places = [place for place, step in enumerate(steps) if look_of(step.effect) is look]
-        spread = {
-            "type": "data",
-            "symmetric": False,
-            "array": [ends[place] * _beyond(steps[place].effect)[1] for place in places],
-            "arrayminus": [ends[place] * _beyond(steps[place].effect)[0] for place in places],
-        }
-        beside = {"marker": {"pattern": {"shape": look.pattern}}, "error_y": spread}
         if places:
             x, base = [names[place] for place in places], [ends[place] for place in places]
-            traces.append(_bars(look.title, x, base, [changes[place] for place in places], look.series, beside))
+            pattern = {"marker": {"pattern": {"shape": look.pattern}}}
+            trace = _bars(look.title, x, base, [changes[place] for place in places], look.series, pattern)
+            traces += bars(trace, [of_ratio(steps[place].effect, ends[place]) for place in places])
     return traces
-
-
-def _beyond(effect: Ratio) -> tuple[float, float]:
-    """Return how far the interval reaches below and above the effect; 0 where it is withheld."""
-    low, high = effect.bounds or (effect.value, effect.value)
-    return effect.value - low, high - effect.value
 
 
 def _bars(

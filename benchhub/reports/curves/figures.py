@@ -15,6 +15,7 @@ from benchhub.analysis.curves.curve import Level, RunPoint
 from benchhub.analysis.statistics.spread import Spread
 from benchhub.analysis.words import significant
 
+from .bars import bars, bars_text, of_spread
 from .curves import SystemCurve
 
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon")
@@ -70,20 +71,21 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
     axes = client_axes(sorted({level.clients for system_curve in curves for level in system_curve.curve.levels}))
     first = first_axis(curves)
     title = f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
+    reaches = [of_spread(spread) for system_curve in curves for _, spread in _spreads(system_curve, quantity)]
     return {
         "data": [
             trace
             for system_curve in curves
             for trace in (
                 _repeats(system_curve, quantity),
-                _centres(system_curve, quantity),
+                *_centres(system_curve, quantity),
                 *_aside(system_curve, quantity),
             )
         ],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
             "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f", **_range(curves, quantity)},
-            "meta": {"axis": first, "axes": axes, **_names(curves, quantity)},
+            "meta": {"axis": first, "axes": axes, "bars_text": bars_text(reaches), **_names(curves, quantity)},
         },
     }
 
@@ -106,8 +108,7 @@ def _names(curves: Sequence[SystemCurve], quantity: Quantity) -> dict[str, Any]:
 
 
 def _end(system_curve: SystemCurve, quantity: Quantity) -> tuple[float, float] | None:
-    pairs = ((level.clients, quantity.of_level(level)) for level in system_curve.curve.levels)
-    ends = [(clients, quantity.of_spread(spread)) for clients, spread in pairs if spread]
+    ends = [(clients, quantity.of_spread(spread)) for clients, spread in _spreads(system_curve, quantity)]
     return ends[-1] if ends else None
 
 
@@ -182,16 +183,20 @@ def _aside(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, Any]
     return [trace]
 
 
-def _centres(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
-    measured = [(level.clients, spread) for level in system_curve.curve.levels if (spread := quantity.of_level(level))]
-    return {
+def _spreads(system_curve: SystemCurve, quantity: Quantity) -> list[tuple[int, Spread]]:
+    """Return (clients, spread) of the levels at which the quantity is known."""
+    return [(level.clients, spread) for level in system_curve.curve.levels if (spread := quantity.of_level(level))]
+
+
+def _centres(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, Any]]:
+    measured = _spreads(system_curve, quantity)
+    trace = {
         "type": "scatter",
         "mode": "lines+markers",
         "name": system_curve.system.label,
         "legendgroup": f"series {system_curve.series}",
         "x": [clients for clients, _ in measured],
         "y": [quantity.of_spread(spread) for _, spread in measured],
-        "error_y": bars([(quantity.of_spread(spread), spread) for _, spread in measured]),
         "line": {"dash": DASHES[system_curve.series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(system_curve.series), "size": 8},
         "text": [_spread_text(spread) for _, spread in measured],
@@ -201,24 +206,13 @@ def _centres(system_curve: SystemCurve, quantity: Quantity) -> dict[str, Any]:
         ),
         "meta": {"series": system_curve.series},
     }
+    return bars(trace, [of_spread(spread) for _, spread in measured])
 
 
 def _spread_text(spread: Spread) -> str:
     if spread.n < 2:
         return ""
     return f"{spread.kind} {significant(spread.low, 4)} to {significant(spread.high, 4)}"
-
-
-def bars(spreads: Sequence[tuple[float, Spread]]) -> dict[str, Any]:
-    """Return bars from low to high, around the number that the line joins."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [spread.high - centre for centre, spread in spreads],
-        "arrayminus": [centre - spread.low for centre, spread in spreads],
-        "thickness": 1.5,
-        "width": 5,
-    }
 
 
 def _beside(series: int) -> dict[str, int]:

@@ -45,6 +45,12 @@ class Panel:
     refusal: str = ""
 
     @property
+    def captions(self) -> tuple[str, ...]:
+        """Return the sentences, and the one that says what the bars in the figure are."""
+        bars_text = self.figure["layout"].get("meta", {}).get("bars_text", "") if self.figure else ""
+        return (*self.sentences, *([bars_text] if bars_text else []))
+
+    @property
     def script_id(self) -> str:
         return f"figure-{self.name}"
 

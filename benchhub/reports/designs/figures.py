@@ -9,8 +9,9 @@ from typing import Any
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.words import round_significant
 from benchhub.bench.models import System
+from benchhub.reports.curves.bars import bars, bars_text, of_spread
 from benchhub.reports.curves.curves import SystemCurve
-from benchhub.reports.curves.figures import DASHES, HEADROOM, Figure, bars, marker, name_at, throughput_figure
+from benchhub.reports.curves.figures import DASHES, HEADROOM, Figure, marker, name_at, throughput_figure
 from benchhub.reports.curves.panel import Panel, PanelRow, Value, refused
 
 from .matrix import CLIENTS, DIMENSIONS, Cell, HeatMap, Matrix, Place
@@ -61,34 +62,36 @@ def along(matrix: Matrix, heat_map: HeatMap, rows: str) -> Figure:
     drawn = [(series, column, points) for series, (column, points) in enumerate(lines) if points]
     ends = [(series, column, *points[-1]) for series, column, points in drawn]
     names = [name_at(column, series, value, cell.level.throughput.mean) for series, column, value, cell in ends]
+    named = {"names": names, "has_legend": True} if len(names) > 1 else {}
+    reaches = [of_spread(cell.level.throughput) for *_, points in drawn for _, cell in points]
     values = [value for value, _ in heat_map.rows]
     x_axis = {"title": {"text": DIMENSIONS[rows].lower()}, "type": "category", "categoryarray": values}
     y_axis = {"title": {"text": f"peak ({matrix.unit})"}, "rangemode": "tozero", "tickformat": ",~f"}
     return {
-        "data": [_line(matrix, series, column, points) for series, column, points in drawn],
+        "data": [trace for series, column, points in drawn for trace in _line(matrix, series, column, points)],
         "layout": {
             "xaxis": {**x_axis, "categoryorder": "array"},
             "yaxis": {**y_axis, "range": [0, _highest(matrix, matrix.unit)]},
-            "meta": {"names": names, "has_legend": True} if len(names) > 1 else {},
+            "meta": {"bars_text": bars_text(reaches), **named},
         },
     }
 
 
-def _line(matrix: Matrix, series: int, name: str, points: Sequence[tuple[str, Cell]]) -> dict[str, Any]:
+def _line(matrix: Matrix, series: int, name: str, points: Sequence[tuple[str, Cell]]) -> list[dict[str, Any]]:
     spreads = [cell.level.throughput for _, cell in points]
-    return {
+    trace = {
         "type": "scatter",
         "mode": "lines+markers",
         "name": name,
         "x": [value for value, _ in points],
         "y": [spread.mean for spread in spreads],
-        "error_y": bars([(spread.mean, spread) for spread in spreads]),
         "line": {"dash": DASHES[series % len(DASHES)], "width": 2},
         "marker": {"symbol": marker(series), "size": 8},
         "customdata": [cell.text for _, cell in points],
         "hovertemplate": f"%{{x}}: %{{customdata}} {matrix.unit}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": series},
     }
+    return bars(trace, [of_spread(spread) for spread in spreads])
 
 
 def multiples(matrix: Matrix, rows: str, columns: str) -> list[Panel]:

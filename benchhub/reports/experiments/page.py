@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from benchhub.analysis.curves import saturation
 from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.protocol.digest import labels
 from benchhub.analysis.statistics import resemblance
+from benchhub.analysis.statistics.spread import INTERVAL, RANGE
 from benchhub.bench.models import Experiment, Run, System, Worker
 from benchhub.bench.models.states import State
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
@@ -133,7 +134,7 @@ class Section:
     def latency_id(self) -> str:
         return f"latency-{self.group.number}"
 
-    @property
+    @cached_property
     def figure(self) -> Figure:
         return figures.throughput_figure(self.group.curves)
 
@@ -141,9 +142,14 @@ class Section:
     def latency(self) -> Figure:
         return figures.latency_figure(self.group.curves)
 
-    @cached_property
-    def kinds(self) -> Collection[str]:
-        return curves.kinds(self.group.curves)
+    @property
+    def bars_text(self) -> str:
+        """Say what the bars are, and why there is a range where one expects an interval."""
+        text: str = self.figure["layout"]["meta"]["bars_text"]
+        kinds = curves.kinds(self.group.curves)
+        intervals = " Intervals are of the geometric mean (t distribution of logarithms)." if INTERVAL in kinds else ""
+        ranges = " An interval needs three runs, and is not shown where it says nothing." if RANGE in kinds else ""
+        return f"{text}{intervals}{ranges}"
 
     @property
     def assumption(self) -> str:

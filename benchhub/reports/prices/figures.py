@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.words import significant
+from benchhub.reports.curves.bars import Reach, bars, bars_text
 from benchhub.reports.curves.figures import DASHES, Figure, client_axes, marker
 
 PATTERNS = ("", "/", ".", "x")
@@ -18,24 +19,24 @@ LABEL_WIDTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points in rising order of x. `bars` are (low, high) of each; a high of None has no end."""
+    """Points in rising order of x, with the reach of each where it is known."""
 
     name: str
     series: int
     x: Sequence[float]
     y: Sequence[float | None]
-    bars: Sequence[tuple[float, float | None]] = ()
+    reaches: Sequence[Reach] = ()
 
 
 def against_clients(lines: Sequence[Line], unit: str, first: str) -> Figure:
     """Draw prices against clients; `first` is the axis to begin with, 'log2' or 'linear'."""
     axes = client_axes(sorted({int(x) for line in lines for x in line.x}))
     return {
-        "data": [_line(line, unit, "at %{x} clients") for line in lines],
+        "data": [trace for line in lines for trace in _line(line, unit, "at %{x} clients")],
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
             "yaxis": _amounts(f"price ({unit})"),
-            "meta": {"axis": first, "axes": axes},
+            "meta": {"axis": first, "axes": axes, "bars_text": bars_text(_reaches(lines))},
         },
     }
 
@@ -54,7 +55,7 @@ def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
         "meta": {"series": 6},
     }
     return {
-        "data": [*(_line(line, unit, "with %{x} cores per socket") for line in lines), mark],
+        "data": [*(trace for line in lines for trace in _line(line, unit, "with %{x} cores per socket")), mark],
         "layout": {
             "xaxis": {"title": {"text": "cores per socket"}, "rangemode": "tozero"},
             "yaxis": _amounts(f"licence, support ({unit})"),
@@ -91,51 +92,46 @@ def stacked(labels: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]],
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with the ends of what is known of it; `series` is the system's colour, `pattern` the licence's."""
+    """A value and what is known of it; `series` is the system's colour, `pattern` the licence's."""
 
     label: str
     value: float
-    ends: tuple[float, float]
+    reach: Reach
     series: int
     pattern: int
 
 
-def bars(bars: Sequence[Bar], unit: str) -> Figure:
-    """Draw each bar from 0 to its value, with the range that is known of it; the first one on top."""
-    series = list(dict.fromkeys(bar.series for bar in bars))
+def price_bars(rows: Sequence[Bar], unit: str) -> Figure:
+    """Draw each bar from 0 to its value, with what is known of it; the first one on top."""
+    series = list(dict.fromkeys(row.series for row in rows))
     return {
-        "data": [_bars([bar for bar in bars if bar.series == number], number, unit) for number in series],
+        "data": [
+            trace for number in series for trace in _bars([row for row in rows if row.series == number], number, unit)
+        ],
         "layout": {
             "barmode": "overlay",
             "showlegend": False,
             "xaxis": _amounts(f"price ({unit})"),
-            "yaxis": {**LYING, "categoryorder": "array", "categoryarray": [bar.label for bar in bars]},
-            "meta": {"bars": len(bars)},
+            "yaxis": {**LYING, "categoryorder": "array", "categoryarray": [row.label for row in rows]},
+            "meta": {"bars": len(rows), "bars_text": bars_text(row.reach for row in rows)},
         },
     }
 
 
-def _bars(bars: Sequence[Bar], series: int, unit: str) -> dict[str, Any]:
-    shapes = [PATTERNS[bar.pattern % len(PATTERNS)] for bar in bars]
-    return {
+def _bars(rows: Sequence[Bar], series: int, unit: str) -> list[dict[str, Any]]:
+    shapes = [PATTERNS[row.pattern % len(PATTERNS)] for row in rows]
+    trace = {
         "type": "bar",
         "orientation": "h",
         "name": "price",
         "showlegend": False,
-        "x": [bar.value for bar in bars],
-        "y": [bar.label for bar in bars],
+        "x": [row.value for row in rows],
+        "y": [row.label for row in rows],
         "marker": {"pattern": {"shape": shapes, "solidity": 0.3}},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [bar.ends[1] - bar.value for bar in bars],
-            "arrayminus": [bar.value - bar.ends[0] for bar in bars],
-            "thickness": 1.5,
-            "width": 5,
-        },
         "hovertemplate": f"%{{x:,.4~r}} {unit}<extra></extra>",
         "meta": {"series": series},
     }
+    return bars(trace, [row.reach for row in rows], "x")
 
 
 def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present: float, unit: str) -> Figure:
@@ -224,7 +220,11 @@ def _spots(spots: Sequence[Spot], series: int, name: str, unit: str) -> dict[str
     }
 
 
-def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
+def _reaches(lines: Sequence[Line]) -> list[Reach]:
+    return [reach for line in lines for reach in line.reaches]
+
+
+def _line(line: Line, unit: str, where: str) -> list[dict[str, Any]]:
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers",
@@ -236,18 +236,7 @@ def _line(line: Line, unit: str, where: str) -> dict[str, Any]:
         "hovertemplate": f"%{{y:,.4~r}} {unit} {where}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": line.series},
     }
-    if line.bars:
-        points = zip(line.bars, line.y, strict=True)
-        spans = [(low, value if high is None else high, value) for (low, high), value in points if value is not None]
-        trace["error_y"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": [high - value for _, high, value in spans],
-            "arrayminus": [value - low for low, _, value in spans],
-            "thickness": 1.5,
-            "width": 5,
-        }
-    return trace
+    return bars(trace, line.reaches) if line.reaches else [trace]
 
 
 def label(*names: str) -> str:

@@ -11,7 +11,9 @@ from benchhub.analysis.pricing.certainty import interval
 from benchhub.analysis.pricing.money import rounded
 from benchhub.analysis.pricing.quote import Cost, Quote, quote_of
 from benchhub.analysis.pricing.sheets.sheet import KINDS, Kind
+from benchhub.analysis.statistics.spread import INTERVAL
 from benchhub.catalog.models import LicenceModel
+from benchhub.reports.curves.bars import Reach
 from benchhub.reports.curves.figures import first_axis
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
@@ -45,7 +47,7 @@ def bars(table: Table) -> Panel:
     unit = f"{quoted[0][2].currency} per {table.unit}"
     licences = list(dict.fromkeys(cell.licence for _, cell in table.quoted))
     drawn_bars = [_bar(row, cell, licences) for row, cell, _ in quoted]
-    figure = figures.bars(drawn_bars, unit)
+    figure = figures.price_bars(drawn_bars, unit)
     columns = ("System", "Licence", f"Price, {unit}", "From", "To", "which is", "Runs")
     lead = f"Each system under each licence, {table.load_words}: shorter is cheaper. Hatching tells the licences apart."
     return Panel(BARS, title, (lead,), columns, tuple(_side(row, cell) for row, cell, _ in quoted), figure)
@@ -53,7 +55,7 @@ def bars(table: Table) -> Panel:
 
 def _bar(row: Row, cell: Cell, licences: Sequence[str]) -> Bar:
     label = figures.label(row.system_curve.system.label, cell.licence, f"{cell.price:,}")
-    return Bar(label, float(cell.price or 0), _ends(cell), row.system_curve.series, licences.index(cell.licence))
+    return Bar(label, float(cell.price or 0), _reach(cell), row.system_curve.series, licences.index(cell.licence))
 
 
 def _side(row: Row, cell: Cell) -> PanelRow:
@@ -65,12 +67,11 @@ def _side(row: Row, cell: Cell) -> PanelRow:
     return PanelRow(values, why=why(row, cell.model))
 
 
-def _ends(cell: Cell) -> tuple[float, float]:
-    """Return the range of a price; the price itself for one run, and where the range has no end."""
+def _reach(cell: Cell) -> Reach:
+    """Return the reach of a price as it is rounded; one without an end reaches no further than the price."""
     price = cell.price or Decimal(0)
-    if cell.spread is None or cell.spread.n < 2:
-        return float(price), float(price)
-    return float(price if cell.lowest is None else cell.lowest), float(price if cell.highest is None else cell.highest)
+    low, high = (float(price if end is None else end) for end in (cell.lowest, cell.highest))
+    return Reach(low, high, cell.spread.n, cell.spread.kind == INTERVAL) if cell.spread else Reach(low, high, 1)
 
 
 def against_clients(table: Table, model: LicenceModel) -> Panel:
@@ -100,16 +101,20 @@ def against_clients(table: Table, model: LicenceModel) -> Panel:
 
 
 def _line(row: Row, quotes: list[Quote]) -> Line:
-    spreads = [interval(quote) for quote in quotes]
-    bars = [(float(spread.low), None if spread.high is None else float(spread.high)) for spread in spreads]
     clients = [quote.throughput.clients or 0 for quote in quotes]
     return Line(
         row.system_curve.system.label,
         row.system_curve.series,
         clients,
         [float(quote.quotient) for quote in quotes],
-        bars,
+        [_level_reach(quote) for quote in quotes],
     )
+
+
+def _level_reach(quote: Quote) -> Reach:
+    spread = interval(quote)
+    high = quote.quotient if spread.high is None else spread.high
+    return Reach(float(spread.low), float(high), spread.n, spread.kind == INTERVAL)
 
 
 def _level(table: Table, row: Row, quote: Quote, steps_of_cost: int) -> PanelRow:

@@ -10,6 +10,7 @@ from typing import Any
 from benchhub.analysis.published import Document, littles_law, report_c, report_d
 from benchhub.analysis.published.check import plain, rounded
 from benchhub.analysis.published.littles_law import Cell
+from benchhub.reports.curves.bars import Reach, bars
 from benchhub.reports.curves.figures import Figure
 
 # Bars differ by pattern as well as by colour.
@@ -139,22 +140,16 @@ def throughput_bars(document: Document) -> Figure:
     for series, name in enumerate(("hybrid", "in memory")):
         systems = [system for system in document.all("system") if system.text("name") == name]
         rows = [report_d.mqth(document, system) for system in systems]
-        data.append(
-            {
-                **_bar(f"{name}, derived", series, STRIPED if series else PLAIN),
-                "x": [f"{system.text('drivers')} drivers" for system in systems],
-                "y": [row.number("value") for row in rows],
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [row.number("high") - row.number("value") for row in rows],
-                    "arrayminus": [row.number("value") - row.number("low") for row in rows],
-                },
-                "text": [f"{row.number('value'):,}" for row in rows],
-                "customdata": [f"{row.number('low'):,} to {row.number('high'):,}" for row in rows],
-                "hovertemplate": "%{x}: %{text} MQTh, derived<br>%{customdata}<extra>%{fullData.name}</extra>",
-            }
-        )
+        trace = {
+            **_bar(f"{name}, derived", series, STRIPED if series else PLAIN),
+            "x": [f"{system.text('drivers')} drivers" for system in systems],
+            "y": [row.number("value") for row in rows],
+            "text": [f"{row.number('value'):,}" for row in rows],
+            "customdata": [f"{row.number('low'):,} to {row.number('high'):,}" for row in rows],
+            "hovertemplate": "%{x}: %{text} MQTh, derived<br>%{customdata}<extra>%{fullData.name}</extra>",
+        }
+        reaches = [Reach(float(row.number("low")), float(row.number("high")), 1, is_interval=True) for row in rows]
+        data += bars(trace, reaches)
     return _bars(data, "", "MQTh, derived")
 
 

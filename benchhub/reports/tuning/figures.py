@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.tuning import treatments
+from benchhub.reports.curves.bars import bars, bars_text, of_ratio
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.outcomes import LOOKS, Look
 from benchhub.reports.curves.outcomes import look as look_of
@@ -35,7 +36,7 @@ def _waterfall(series: Series) -> Figure:
             "xaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
             "yaxis": _names([*names, *ends[1:]]),
             "barmode": "overlay",
-            "meta": {"bars": len(names) + len(ends) - 1},
+            "meta": {"bars": len(names) + len(ends) - 1, "bars_text": _bars_text(step.effect.ratio for step in steps)},
         },
     }
 
@@ -53,28 +54,17 @@ def _moves(steps: Sequence[Step]) -> list[dict[str, Any]]:
     traces = []
     for look in LOOKS.values():
         rows = [(step, step.effect.ratio, step.running) for step in steps]
-        bars = [
+        moves = [
             (_name(step), 100 * running.value / ratio.value, ratio)
             for step, ratio, running in rows
             if ratio and running and look_of(ratio) is look
         ]
-        if bars:
-            y, base = [name for name, _, _ in bars], [start for _, start, _ in bars]
-            lengths = [start * (ratio.value - 1) for _, start, ratio in bars]
-            spread = _spread([(start, ratio) for _, start, ratio in bars])
-            traces.append({**_bars(look.title, y, base, lengths, look.series, look.pattern), "error_x": spread})
+        if moves:
+            y, base = [name for name, _, _ in moves], [start for _, start, _ in moves]
+            lengths = [start * (ratio.value - 1) for _, start, ratio in moves]
+            trace = _bars(look.title, y, base, lengths, look.series, look.pattern)
+            traces += bars(trace, [of_ratio(ratio, start) for _, start, ratio in moves], "x")
     return traces
-
-
-def _spread(rows: Sequence[tuple[float, Ratio]]) -> dict[str, Any]:
-    """Return how far the intervals reach above and below their effects, scaled; 0 where there is none."""
-    ends = [(scale, ratio.value, ratio.bounds or (ratio.value, ratio.value)) for scale, ratio in rows]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [scale * (high - value) for scale, value, (_, high) in ends],
-        "arrayminus": [scale * (value - low) for scale, value, (low, _) in ends],
-    }
 
 
 def _bars(
@@ -99,30 +89,34 @@ def _effects(series: Series) -> Figure:
     rows += [(" with ".join(map(str, row.effect.steps)), row.effect.ratio) for row in series.interactions]
     measured = [(name, ratio) for name, ratio in rows if ratio]
     return {
-        "data": [trace for look in LOOKS.values() if (trace := _points(look, measured))],
+        "data": [trace for look in LOOKS.values() for trace in _points(look, measured)],
         "layout": {
             "xaxis": {"title": {"text": "change of throughput (%)"}, "ticksuffix": "%", "zeroline": True},
             "yaxis": _names([name for name, _ in measured]),
-            "meta": {"bars": len(measured)},
+            "meta": {"bars": len(measured), "bars_text": _bars_text(ratio for _, ratio in measured)},
         },
     }
 
 
-def _points(look: Look, rows: Sequence[tuple[str, Ratio]]) -> dict[str, Any] | None:
+def _points(look: Look, rows: Sequence[tuple[str, Ratio]]) -> list[dict[str, Any]]:
     points = [(name, ratio) for name, ratio in rows if look_of(ratio) is look]
     if not points:
-        return None
-    return {
+        return []
+    trace = {
         "type": "scatter",
         "mode": "markers",
         "name": look.title,
         "x": [100 * (ratio.value - 1) for _, ratio in points],
         "y": [name for name, _ in points],
-        "error_x": _spread([(100.0, ratio) for _, ratio in points]),
         "marker": {"symbol": look.marker, "size": 11},
         "hovertemplate": "%{y}: %{x:+,.3~r}%<extra>%{fullData.name}</extra>",
         "meta": {"series": look.series},
     }
+    return bars(trace, [of_ratio(ratio, 100.0, zero=1.0) for _, ratio in points], "x")
+
+
+def _bars_text(ratios: Iterable[Ratio | None]) -> str:
+    return bars_text(of_ratio(ratio) for ratio in ratios if ratio)
 
 
 def _name(step: Step) -> str:

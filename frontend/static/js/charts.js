@@ -26,15 +26,24 @@
     return hex + Math.round(alpha * 255).toString(16).padStart(2, "0");
   }
 
+  // Where nothing is known plotly would take null for 0, and draw the caps of an interval without width.
+  function reach(given, colour) {
+    const lengths = (values) => values.map((value) => (value === null ? NaN : value));
+    return { ...given, array: lengths(given.array), arrayminus: lengths(given.arrayminus), color: colour };
+  }
+
   function coloured(trace, colour) {
-    const own = trace.meta.is_ghost ? withAlpha(colour("muted"), 0.6) : colour("series-" + (trace.meta.series % SERIES_COLOURS));
+    const series = colour("series-" + (trace.meta.series % SERIES_COLOURS));
+    // On a bar of its own colour a range would not be seen.
+    const isOnBar = trace.meta.is_on_bar || trace.type === "bar";
+    const beside = isOnBar ? colour("ink") : series;
+    const own = trace.meta.is_ghost ? withAlpha(colour("muted"), 0.6) : trace.meta.is_on_bar ? beside : series;
     return {
       ...trace,
       line: { ...trace.line, color: own },
       marker: { ...trace.marker, color: own },
-      ...(trace.error_y && { error_y: { ...trace.error_y, color: own } }),
-      // On a bar of its own colour a range would not be seen.
-      ...(trace.error_x && { error_x: { ...trace.error_x, color: colour("ink") } }),
+      ...(trace.error_y && { error_y: reach(trace.error_y, beside) }),
+      ...(trace.error_x && { error_x: reach(trace.error_x, beside) }),
       ...(trace.fill && { fillcolor: withAlpha(own, trace.meta.alpha || 0.16) }),
     };
   }

@@ -13,6 +13,7 @@ from benchhub.analysis.curves.ratio import Ratio
 from benchhub.analysis.words import count, listing, round_significant
 from benchhub.bench.models import LatencyHistogram
 from benchhub.reports.comparison.entries import Entries, Entry
+from benchhub.reports.curves.bars import Reach, bars, of_ratio
 from benchhub.reports.curves.latencies import plain
 from benchhub.reports.curves.panel import Panel, PanelRow
 
@@ -22,12 +23,12 @@ from .levels import Cell, Row
 LOADS, TYPES = "loads", "types"
 SHARE = 0.9
 BY_INTERVAL = (
-    "It is the ratio of the geometric means; with three repeats or more on both sides the line on a bar is its 95% "
-    "interval."
+    "It is the ratio of the geometric means; with three repeats or more on both sides the line with caps on a "
+    "bar is its 95% interval."
 )
 BY_RANGE = (
-    "With fewer repeats than three on a side the ratio is not tested; the line on a bar goes from the worst repeat "
-    "over the baseline's best to the best over its worst."
+    "With fewer repeats than three on a side the ratio is not tested; the dotted line on a bar goes from the worst "
+    "repeat over the baseline's best to the best over its worst."
 )
 RELATIVE = (
     "Clients",
@@ -61,12 +62,12 @@ def _of_types(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
 
 def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
     """Draw bars at the lowest and the highest number of clients at which each curve was measured."""
-    bars = [_bars(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
+    bar_traces = [trace for place, entry in enumerate(entries) for trace in _bars(entry, _ratios(place, rows))]
     labels = [_labels(entry, _ratios(place, rows)) for place, entry in enumerate(entries)]
     panel_rows = [_relative_row(cell) for row in rows for cell in row.cells if cell]
     loads = listing(f"{row.clients:,}" for row in rows)
     lead = f"Throughput at {loads} clients, as a multiple of the baseline's there."
-    figure = _figure([*bars, *labels], "", "times the baseline")
+    figure = _figure([*bar_traces, *labels], "", "times the baseline")
     figure["layout"]["scattermode"] = "group"  # each label above the bar that has its offsetgroup
     columns = tuple(column.format(entries.unit) for column in RELATIVE)
     return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), columns, tuple(panel_rows), figure)
@@ -98,24 +99,20 @@ def _bounds(cell: Cell, ratio: Ratio) -> tuple[float, float]:
     return ratio.bounds if ratio.bounds and not cell.is_baseline else (ratio.value, ratio.value)
 
 
-def _bars(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
-    bounds = [_bounds(cell, cell_ratio) for _, cell, cell_ratio in ratios]
+def _bars(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> list[dict[str, Any]]:
     values = [cell_ratio.value for *_, cell_ratio in ratios]
-    return {
+    trace = {
         **_bar(entry),
         "offsetgroup": str(entry.series),
         "legendgroup": str(entry.series),
         "x": [_at(clients) for clients, *_ in ratios],
         "y": values,
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [high - value for value, (_, high) in zip(values, bounds, strict=True)],
-            "arrayminus": [value - low for value, (low, _) in zip(values, bounds, strict=True)],
-        },
         "customdata": [ratio.times(value) for value in values],
         "hovertemplate": "%{x}: %{customdata}<extra>%{fullData.name}</extra>",
     }
+    # The baseline is 1 by definition.
+    reaches = [Reach(1, 1, 1) if cell.is_baseline else of_ratio(cell_ratio) for _, cell, cell_ratio in ratios]
+    return bars(trace, reaches)
 
 
 def _labels(entry: Entry, ratios: Sequence[tuple[int, Cell, Ratio]]) -> dict[str, Any]:
@@ -159,7 +156,7 @@ def percentiles(entries: Entries, clients: int) -> Panel:
     leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
     if missing := [name for name in entries.transactions if any((entry.key, name) not in by_type for entry in entries)]:
         leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(missing)}.")
-    bars = [
+    bar_traces = [
         {
             **_bar(entry),
             "x": [_words(name) for name in entries.transactions if (entry.key, name) in by_type],
@@ -169,7 +166,7 @@ def percentiles(entries: Entries, clients: int) -> Panel:
         for entry in entries
     ]
     columns = ("Type", "System", "90th percentile, ms", "Runs")
-    return Panel(TYPES, title, tuple(leads), columns, tuple(rows), _figure(bars, "", "90th percentile (ms)"))
+    return Panel(TYPES, title, tuple(leads), columns, tuple(rows), _figure(bar_traces, "", "90th percentile (ms)"))
 
 
 def _runs(entry: Entry) -> Iterable[Any]:
@@ -212,9 +209,9 @@ def _bar(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _figure(bars: Sequence[dict[str, Any]], x_title: str, y_title: str) -> dict[str, Any]:
+def _figure(traces: Sequence[dict[str, Any]], x_title: str, y_title: str) -> dict[str, Any]:
     return {
-        "data": list(bars),
+        "data": list(traces),
         "layout": {
             "barmode": "group",
             "xaxis": {"title": {"text": x_title}, "type": "category", "showgrid": False},

@@ -24,11 +24,11 @@ VALUES = [(1, 100.0), (1, 120.0), (8, 500.0), (8, 400.0)]
 def test_plotly_accepts_the_figure_as_valid():
     from plotly.graph_objects import Figure
 
-    assert len(Figure(throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])).data) == 4
+    assert len(Figure(throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])).data) == 6
 
 
 def test_every_repeat_is_a_point_and_the_line_runs_through_the_geometric_means():
-    repeats, means = throughput_figure([of_system(0, VALUES)])["data"]
+    repeats, means, _ = throughput_figure([of_system(0, VALUES)])["data"]
     assert list(zip(repeats["x"], repeats["y"], strict=True)) == VALUES
     assert repeats["customdata"] == [1, 2, 3, 4]
     assert repeats["mode"] == "markers"
@@ -36,27 +36,36 @@ def test_every_repeat_is_a_point_and_the_line_runs_through_the_geometric_means()
     assert means["hovertemplate"].startswith("geometric mean at")
 
 
-def test_the_bar_spans_the_range_of_repeats():
-    error = throughput_figure([of_system(0, VALUES)])["data"][1]["error_y"]
-    assert error["array"] == pytest.approx([120 - 12_000**0.5, 500 - 200_000**0.5])
-    assert error["arrayminus"] == pytest.approx([12_000**0.5 - 100, 200_000**0.5 - 400])
+def test_the_dotted_bar_spans_the_range_of_two_repeats_and_none_has_the_caps_of_an_interval():
+    figure = throughput_figure([of_system(0, VALUES)])
+    _, means, ranges = figure["data"]
+    assert (ranges["x"], ranges["y"]) == ([1, 1, 1, 8, 8, 8], [100.0, 120.0, None, 400.0, 500.0, None])
+    assert "error_y" not in means
+    assert figure["layout"]["meta"]["bars_text"] == "A dotted bar is the range of 2 repeats."
+
+
+def test_three_repeats_have_an_interval_with_caps_and_a_level_of_one_run_beside_them_has_none():
+    figure = throughput_figure([of_system(0, [(1, 100.0), (8, 400.0), (8, 410.0), (8, 420.0)])])
+    _, means = figure["data"]
+    assert means["error_y"]["array"][0] is None and means["error_y"]["array"][1] > 0
+    assert figure["layout"]["meta"]["bars_text"] == "A bar with caps is a 95% interval; a single run has no bar."
 
 
 def test_systems_differ_in_marker_and_dash_and_not_in_colour_alone():
-    _, first, _, second = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
+    _, first, _, _, second, _ = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
     assert first["marker"]["symbol"] != second["marker"]["symbol"]
     assert first["line"]["dash"] != second["line"]["dash"]
     assert "color" not in first["line"]
 
 
 def test_runs_stand_beside_the_bar_of_their_level_each_system_to_its_own_side():
-    first, _, second, _ = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
+    first, _, _, second, _, _ = throughput_figure([of_system(0, VALUES), of_system(1, VALUES)])["data"]
     assert (first["marker"]["angle"], second["marker"]["angle"]) == (90, -90)
     assert first["marker"]["standoff"] == [9, 9, 9, 9]
 
 
 def test_a_run_that_is_alone_at_its_level_stands_on_its_mean():
-    repeats, _ = throughput_figure([of_system(0, [(1, 100.0), (8, 500.0), (8, 400.0)])])["data"]
+    repeats, *_ = throughput_figure([of_system(0, [(1, 100.0), (8, 500.0), (8, 400.0)])])["data"]
     assert repeats["marker"]["standoff"] == [0, 9, 9]
 
 

@@ -37,9 +37,10 @@ def test_a_reader_signs_in_and_reads_a_curve_that_is_drawn_whole(page, experimen
     assert not is_too_wide(page)
     page.get_by_role("link", name="Two builds").click()
     page.locator(".chart.drawn").wait_for()
-    assert page.locator(".chart .scatterlayer .trace.scatter").count() == 2  # the repeats, and their medians
+    assert page.locator(".chart .scatterlayer .trace.scatter").count() == 3  # the repeats, their means and their ranges
     assert page.locator(".chart .points path.point").count() == 4 + 2
-    assert page.locator(".chart .errorbar").count() == 2
+    assert page.locator(".chart .js-line").count() == 1 + 2
+    assert page.locator(".chart .errorbar").count() == 0
     assert page.locator(".chart .xtick text").all_text_contents() == ["1", "8"]
     buttons = page.locator(".modebar-btn").evaluate_all("found => found.map(one => one.dataset.title)")
     assert any("Download plot" in title for title in buttons)
@@ -72,7 +73,7 @@ def test_latency_and_a_linear_axis_are_chosen_by_keyboard_and_kept_in_the_addres
 def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
     sign_in(page)
     page.goto(reverse("experiment", args=[experiment.pk]))
-    line = page.locator(".chart .js-line")
+    line = page.locator(".chart .js-line").first
     line.wait_for(state="attached")
     light = line.evaluate("line => getComputedStyle(line).stroke")
     page.emulate_media(color_scheme="dark")

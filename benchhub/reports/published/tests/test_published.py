@@ -151,7 +151,7 @@ def test_report_d_draws_prices_and_derived_throughput_on_axes_of_their_own(reade
     ]
     _, in_memory = figures_by_name["throughput-bars"]["data"]
     assert in_memory["y"] == ["69398", "337305"]
-    assert in_memory["error_y"]["array"] == ["55", "1313"]  # 69,453 - 69,398 and 338,618 - 337,305
+    assert in_memory["error_y"]["array"] == [55.0, 1313.0]  # 69,453 - 69,398 and 338,618 - 337,305
     assert all("derived" in trace["name"] for trace in figures_by_name["throughput-bars"]["data"])
     assertNotContains(response, "EUR")
     rows = tables(response)["Parts list as priced"]

@@ -17,6 +17,7 @@ RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", Tr
 PER_PIECE = "Peak throughput per piece of hardware"
 DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: this divides, it does not predict."
 AVERAGE = "Average latency, ms"
+LATENCY_MARKS = "Open marks are averages of runs. The line joins their medians."
 TOO_FEW = "No level has three repeats of both, and fewer have neither interval nor test."
 
 
@@ -34,9 +35,11 @@ def section(comparison: Comparison) -> Node:
 
 def loads(comparison: Comparison) -> list[Node]:
     """Write percentiles of latency where they are known, and figures that a load generator's reports have."""
-    latency = nodes.figure("latency", AVERAGE, "Average latency against clients", comparison.latency_figure)
+    figure = comparison.latency_figure
+    latency = nodes.figure("latency", AVERAGE, "Average latency against clients", figure)
+    marks = nodes.paragraph(f"{LATENCY_MARKS} {figure['layout']['meta']['bars_text']}".strip(), "caption")
     blocks = [block for panel in comparison.load_panels for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "Loads and latencies", [latency, *blocks])]
+    return [nodes.section("loads", "Loads and latencies", [latency, marks, *blocks])]
 
 
 def _finding(finding: Finding, baseline: Entry) -> list[Node]:

@@ -118,7 +118,7 @@ def _notes(cell: Cell, prices: Table) -> list[str]:
 
 
 def panel_blocks(panel: Panel, about: Sequence[str]) -> list[Node]:
-    paragraphs = [nodes.paragraph(sentence, "plain", about) for sentence in panel.sentences]
+    paragraphs = [nodes.paragraph(sentence, "plain", about) for sentence in panel.captions]
     if panel.refusal or panel.figure is None:
         return [*paragraphs, nodes.paragraph(panel.refusal, "note")]
     columns = [nodes.column(name, is_number=is_number) for name, is_number in panel.heads]

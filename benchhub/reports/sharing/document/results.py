@@ -17,10 +17,7 @@ DEMONSTRATION = (
     "A demonstration is among these curves. Short runs on a shared machine support no verdict: they show how BenchHub "
     "works, not which system is faster or cheaper."
 )
-MARKS = (
-    "Open marks are runs. The line joins their geometric means; the bar is the range of two repeats, and from three on "
-    "a 95% interval."
-)
+MARKS = "Open marks are runs. The line joins their geometric means."
 RATIOS = (
     "From three repeats on each side the ratio has a 95% interval and is tested (Welch, Holm over the levels). "
     "With fewer it is not tested: its range sets the worst repeats against the best."
@@ -65,12 +62,13 @@ def _doubts(doubts: Doubts) -> list[Node]:
 
 def curves(comparison: Comparison) -> Node:
     throughput = f"Throughput, {comparison.entries[0].curve.unit}"
+    figure = comparison.throughput_figure
     return nodes.section(
         "curves",
         "Throughput against clients",
         [
-            nodes.figure("throughput", throughput, "Throughput against clients", comparison.throughput_figure),
-            nodes.paragraph(MARKS, "caption"),
+            nodes.figure("throughput", throughput, "Throughput against clients", figure),
+            nodes.paragraph(f"{MARKS} {figure['layout']['meta']['bars_text']}".strip(), "caption"),
         ],
     )
 

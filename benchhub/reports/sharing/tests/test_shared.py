@@ -68,7 +68,9 @@ def test_what_has_no_verdict_and_no_percentile_on_the_page_has_none_in_a_snapsho
     assert percentiles["PostgreSQL 16", "1"] == ("3.0", "2000")
     assert percentiles["PostgreSQL 16", "8"] == ("", "")
     [panel] = [section for section in node["sections"] if section["id"] == "loads"]
-    assert [block["kind"] for block in panel["blocks"]] == ["figure", "figure", "paragraph", "paragraph", "table"]
+    assert [block["kind"] for block in panel["blocks"]] == [
+        "figure", "paragraph", "figure", "paragraph", "paragraph", "table",
+    ]  # fmt: skip
     assert "no verdict" in json.dumps(node["sections"])
 
 
