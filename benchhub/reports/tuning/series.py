@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -132,17 +132,22 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Series:
-    """`curves` are those of the systems that have results, by the key of the system."""
+    """`curves` are those of the systems that have results, by the key of the system, all in one unit.
+
+    `unlike` are the results in any other unit: they are in no effect, figure or price.
+    """
 
     row: TuningSeries
     step_rows: tuple[TuningStep, ...]
     treatment_rows: tuple[TuningTreatment, ...]
     curves: Mapping[int, Entry]
+    unlike: tuple[Entry, ...] = ()
 
     @classmethod
     def load(cls, row: TuningSeries) -> Series:
         treatment_rows = queries.treatments(row)
-        return cls(row, queries.steps(row), treatment_rows, queries.curves(row, treatment_rows))
+        alike, unlike = _by_unit(queries.curves(row, treatment_rows), treatment_rows)
+        return cls(row, queries.steps(row), treatment_rows, alike, unlike)
 
     @property
     def kind(self) -> treatments.Kind:
@@ -156,7 +161,16 @@ class Series:
 
     @property
     def unit(self) -> str:
-        return next((entry.curve.unit for entry in self.curves.values()), "TPS")
+        """Return the unit of all curves; empty while there are none, as results alone say what it is."""
+        return next((entry.curve.unit for entry in self.curves.values()), "")
+
+    @property
+    def unlike_text(self) -> str:
+        """Say which results are left out; empty where all are in one unit."""
+        if not self.unlike:
+            return ""
+        names = listing(f"{entry.label} ({entry.curve.unit})" for entry in self.unlike)
+        return f"Not in {self.unit}, and so not compared with the others: {names}. Plan these in a series of their own."
 
     @property
     def names(self) -> list[str]:
@@ -290,6 +304,16 @@ class Series:
 
     def _running(self, step: TuningStep) -> Ratio | None:
         return self.effects.over_baseline[step.number] if self.kind == treatments.CUMULATIVE else None
+
+
+def _by_unit(
+    curves: Mapping[int, Entry], treatment_rows: Sequence[TuningTreatment]
+) -> tuple[dict[int, Entry], tuple[Entry, ...]]:
+    """Return the curves in the unit of the baseline, or of the first that is measured, and apart from them the rest."""
+    ordered = [(row.system_id, curves[row.system_id]) for row in treatment_rows if row.system_id in curves]
+    unit = ordered[0][1].curve.unit if ordered else ""
+    alike = {key: entry for key, entry in ordered if entry.curve.unit == unit}
+    return alike, tuple(entry for _, entry in ordered if entry.curve.unit != unit)
 
 
 def _durability(configuration: Configuration) -> dict[str, str]:

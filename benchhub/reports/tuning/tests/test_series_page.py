@@ -5,8 +5,9 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
-from benchhub.bench.models import Run
+from benchhub.bench.models import Result, Run
 from benchhub.reports.testing import rows_of
+from benchhub.reports.tuning.testing import STEPS
 
 pytestmark = pytest.mark.django_db
 SERIES_QUERIES = 15  # session, user, series, treatments, steps, curves, runs, and 8 of prices
@@ -96,6 +97,23 @@ def test_a_series_of_which_nothing_is_measured_yet_shows_no_effect(reader, make_
     assertContains(response, "every 5s")
     assertNotContains(response, "Best:")
     assertNotContains(response, "figure-steps")
+
+
+def test_a_result_in_another_unit_is_in_no_effect_figure_or_price(reader, make_series):
+    series = make_series({(): 1000.0, (1,): 1100.0, (1, 2): 90_000.0}, steps=[*STEPS[:2]])
+    Result.objects.filter(run__system=series.treatments.get(place=2).system).update(unit="MQTh")
+    response = page(reader, series)
+    assertContains(response, "Not in TPS, and so not compared with the others: System (1, 2) (MQTh).")
+    assertContains(response, "Best: step 1, memory")
+    drawn = [name for trace in figure_of(response)["data"] for name in trace["y"]]
+    assert "1. memory" in drawn and "2. wal" not in drawn
+    assertNotContains(response, "90,000")
+
+
+def test_before_the_first_result_no_unit_is_taken_for_granted(reader, make_series):
+    response = page(reader, make_series({(): 0, (1,): 0}, steps=STEPS[:1]))
+    assertContains(response, '<th scope="col" class="n">Throughput</th>', html=True)
+    assertNotContains(response, "TPS")
 
 
 def test_a_step_that_loses_leaves_the_baseline_the_best(reader, make_series):
