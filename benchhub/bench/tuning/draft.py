@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,9 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
+EXPERIMENT_FIELDS = (
+    "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "thread_rule",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +86,19 @@ class SeriesDraft:
 
     def _checked(self) -> SeriesRequest | None:
         """Return the series, or None with errors beside the fields: all at once, however many there are."""
-        is_readable = self.series.is_valid() & self.steps.is_valid()
-        values = self.series.cleaned_data
-        self._refuse_steps(values)
+        self.series.full_clean()
+        self.steps.full_clean()
+        values = dict(self.series.cleaned_data)  # an error takes its field out of the form's own
+        rows = self._rows(values)
+        self._refuse_steps(values, rows)
         self._refuse_instance(values)
-        if not is_readable or not self._is_valid:
+        self._refuse_length(values, rows)
+        systems = self._systems(values, rows)
+        self._refuse_names(systems)
+        plan_request = self._plan_request(values, systems)
+        if plan_request is None or not self._is_valid:
             return None
-        return self._request(values)
+        return SeriesRequest(values, self._steps, rows, design_of(values, self._steps), plan_request)
 
     @property
     def _is_valid(self) -> bool:
@@ -105,19 +114,25 @@ class SeriesDraft:
         values = [form.cleaned_data for form in self._step_forms]
         return tuple(Step(row.get("name", "").strip(), row.get("settings") or {}) for row in values)
 
-    def _refuse_steps(self, values: Mapping[str, Any]) -> None:
+    def _rows(self, values: Mapping[str, Any]) -> tuple[Treatment, ...]:
+        """Return the treatments; none where there is no such design, which is said beside its field."""
+        if not values.get("kind") or "size" not in values:
+            return ()
+        try:
+            return tuple(treatments_of(values, self._steps))
+        except FractionError as error:
+            self.series.add_error("size" if values["size"] else "kind", str(error))
+            return ()
+
+    def _refuse_steps(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> None:
         """Refuse steps that change nothing or contradict each other, and settings that the server would not take."""
         baseline, kind = values.get("baseline"), values.get("kind")
         if baseline is None or kind is None:
             return
         for number, sentences in treatments.faults(kind, _texts(baseline), self._steps).items():
             self._add_to_step(number, sentences)
-        try:
-            rows = treatments_of(values, self._steps)
-        except FractionError as error:
-            self.series.add_error("size" if values.get("size") else "kind", str(error))
-            return
-        self._refuse_settings(values["instance"], baseline, rows)
+        if instance := values.get("instance"):
+            self._refuse_settings(instance, baseline, rows)
 
     def _add_to_step(self, number: int, sentences: Sequence[str]) -> None:
         form = self._step_forms[number - 1]
@@ -152,45 +167,44 @@ class SeriesDraft:
         if refusal and not self.series.errors.get("instance"):
             self.series.add_error("instance", refusal)
 
-    def _request(self, values: Mapping[str, Any]) -> SeriesRequest | None:
-        rows = tuple(treatments_of(values, self._steps))
-        runs = len(rows) * len(values["levels"]) * values["repeats"]
+    def _refuse_length(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> None:
+        runs = len(rows) * len(values.get("levels") or ()) * (values.get("repeats") or 0)
         if sentence := run_refusal(runs):
             self.series.add_error("repeats", sentence)
+
+    def _refuse_names(self, systems: Sequence[System]) -> None:
+        if taken := _taken([system.configuration for system in systems]):
+            self.series.add_error("name", f"There is a configuration called '{taken}' already: choose another name.")
+
+    def _client(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        if not values.get("instance") or "client" not in values:
             return None
         try:
-            client = chosen_client([values["instance"].host], values["client"])
+            return chosen_client([values["instance"].host], values["client"])
         except LookupError as error:
             self.series.add_error("client", error.args[0])
             return None
-        experiment = _experiment(values, client)
-        systems = tuple(self._systems(values, rows))
-        if taken := _taken([system.configuration for system in systems]):
-            self.series.add_error("name", f"There is a configuration called '{taken}' already: choose another name.")
+
+    def _plan_request(self, values: Mapping[str, Any], systems: tuple[System, ...]) -> PlanRequest | None:
+        """Return the plan, or None where fields are missing or the load generator refuses it."""
+        client = self._client(values)
+        if client is None or not systems or not values.keys() >= {*EXPERIMENT_FIELDS, "levels"}:
             return None
-        labels = tuple(system.label for system in systems)
-        plan_request = PlanRequest(
-            (experiment,), systems, labels, client, name=values["name"], may_trade_durability=True
-        )
+        experiment = _experiment(values, client)
         try:
             plan.spec_for(experiment, plan.step_at(experiment, systems[0], max(experiment.levels), 1))
         except ValueError as error:
             self.series.add_error("workload", str(error))
             return None
-        return SeriesRequest(values, self._steps, rows, design_of(values, self._steps), plan_request)
+        labels = tuple(system.label for system in systems)
+        return PlanRequest((experiment,), systems, labels, client, name=values["name"], may_trade_durability=True)
 
-    def _systems(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> Iterator[System]:
-        instance = values["instance"]
-        for treatment in rows:
-            configuration = self._configuration(values["baseline"], treatment, values)
-            asked = {"path": System.Path.SOCKET, "configuration": configuration}
-            yield asked_system(
-                instance,
-                driver=instance.host,
-                hardware=instance.host.hardware,
-                label=usual_label(instance, asked, System.Path.SOCKET),
-                **asked,
-            )
+    def _systems(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> tuple[System, ...]:
+        """Return a system for each treatment; none while the fields that make them up are missing."""
+        instance = values.get("instance")
+        if instance is None or instance.host.hardware is None or not values.keys() >= {"name", "baseline"}:
+            return ()
+        return tuple(_system(instance, self._configuration(values["baseline"], row, values)) for row in rows)
 
     def _configuration(
         self, baseline: Configuration, treatment: Treatment, values: Mapping[str, Any] | None = None
@@ -207,6 +221,15 @@ class SeriesDraft:
             volatile_storage=baseline.volatile_storage,
             remark=f"Made by a tuning series, from {baseline}.",
         )
+
+
+def _system(instance: Instance, configuration: Configuration) -> System:
+    host, path = instance.host, System.Path.SOCKET
+    assert host is not None and host.hardware is not None  # a cluster has a host, and _systems() looks at its hardware
+    label = usual_label(instance, {"path": path, "configuration": configuration}, path)
+    return asked_system(
+        instance, driver=host, hardware=host.hardware, path=path, label=label, configuration=configuration
+    )
 
 
 def _texts(configuration: Configuration) -> dict[str, str]:
@@ -226,9 +249,8 @@ def _is_alike(row: Configuration, other: Configuration) -> bool:
 
 
 def _experiment(values: Mapping[str, Any], client: Mapping[str, Any]) -> Experiment:
-    names = ("name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint")
     return Experiment(
-        **{name: values[name] for name in (*names, "thread_rule")},
+        **{name: values[name] for name in EXPERIMENT_FIELDS},
         client_levels=values["levels"],
         order=Experiment.Order.BLOCKED,
         attempts_if_lost=ATTEMPTS_IF_LOST,

@@ -8,7 +8,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, System, TuningSeries
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.tuning.testing import NEW, PLAN, form_of
-from benchhub.catalog.models import Configuration
+from benchhub.catalog.models import Configuration, Workload
 
 pytestmark = pytest.mark.django_db
 MEMORY, WAL, SYNC = (
@@ -104,6 +104,37 @@ def test_all_that_is_wrong_is_said_at_once_beside_its_step(runner, cluster, work
     assertContains(response, "Line 1: write name = value, not &#x27;x&#x27;.")
     assertContains(response, "Ensure this value is greater than or equal to 1.")
     assert TuningSeries.objects.count() == Experiment.objects.count() == 0
+
+
+def test_errors_of_the_whole_plan_are_shown_together_with_those_of_its_steps(runner, cluster, workload):
+    Configuration.objects.create(name="Night / memory", settings={"fsync": "off"})
+    steps = [MEMORY, ("wal", "max_wal_size = 1")]
+    form = form_of(cluster, workload, *steps, levels="1..200", repeats="100", duration_s="0")
+    draft = runner.post(NEW, {**form, "queue": "1"}).context["page"].draft
+    assert set(draft.series.errors) == {"name", "repeats", "duration_s"}
+    assert "max_wal_size is from 2" in str(draft.steps[1].errors["settings"])
+    assert not draft.steps[0].errors
+    assert TuningSeries.objects.count() == Experiment.objects.count() == 0
+
+
+def test_a_load_that_its_tool_refuses_is_refused_beside_other_errors(runner, cluster):
+    other = Workload.objects.create(name="Odd", tool="pgbench", parameters={"script": "no-such", "scale": 10})
+    draft = runner.post(PLAN, form_of(cluster, other, ("idle", "fsync = on"))).context["page"].draft
+    assert draft.series.errors["workload"]
+    assert "It changes nothing" in str(draft.steps[0].errors["settings"])
+
+
+def test_a_baseline_that_the_cluster_refuses_is_an_error_of_its_field(runner, cluster, workload):
+    odd = Configuration.objects.create(name="Odd", settings={"shared_bufers": "2GB"})
+    draft = runner.post(PLAN, form_of(cluster, workload, MEMORY, baseline=str(odd.pk))).context["page"].draft
+    assert "shared_bufers is no setting" in str(draft.series.errors["baseline"])
+    assert "instance" not in draft.series.errors
+
+
+def test_a_baseline_without_a_cluster_asks_for_the_cluster_alone(runner, cluster, workload):
+    form = form_of(cluster, workload, MEMORY, baseline=str(cluster.configuration_id))
+    draft = runner.post(PLAN, {**form, "instance": ""}).context["page"].draft
+    assert set(draft.series.errors) == {"instance"}
 
 
 def test_rows_that_are_left_blank_are_no_steps(runner, cluster, workload):
