@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-ABBREVIATIONS = {"cpu": "CPU", "io": "IO", "mqth": "MQTh", "os": "OS", "tps": "TPS", "wal": "WAL"}
+# The parts of names of fields, of PostgreSQL's statistics above all, as people write them.
+WORDS = {
+    "avg": "average", "blk": "block", "blks": "blocks", "cpu": "CPU", "cpus": "CPUs",
+    "datname": "database", "fpi": "full page images", "fs": "file system", "id": "ID", "io": "I/O",
+    "iowait": "waiting for I/O", "lsn": "position in WAL", "mem": "memory",
+    "mqth": "MQTh", "num": "number", "numa": "NUMA", "os": "OS", "pg": "PostgreSQL", "stat": "statistics",
+    "stddev": "standard deviation", "tps": "TPS", "tup": "rows", "wal": "WAL", "xact": "transaction",
+}  # fmt: skip
+NAMES = {
+    "blks_hit": "blocks found in shared buffers", "blks_read": "blocks read from outside shared buffers",
+    "num_requested": "checkpoints asked for", "num_timed": "checkpoints by the clock",
+    "pg_stat_bgwriter": "Background writer", "pg_stat_checkpointer": "Checkpointer",
+    "pg_stat_database": "Database statistics", "pg_stat_wal": "WAL statistics",
+    "xact_commit": "transactions committed", "xact_rollback": "transactions rolled back",
+}  # fmt: skip
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
+    """A value under a name in words; `field` is the name that it came by, for those who look for it."""
+
     name: str
     value: Any
     unit: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,10 @@ def _inner(tree: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def as_fact(name: str, value: Any) -> Fact:
     """Return a named value as a fact: in words, with the unit that its name ends with."""
+    return replace(_fact(name, value), field=name)
+
+
+def _fact(name: str, value: Any) -> Fact:
     if isinstance(value, int | float) and (special := _special_or_none(name, value)):
         return special
     stem, _, suffix = name.rpartition("_")
@@ -110,5 +131,7 @@ def _share_of_transactions(rate: float) -> str:
 
 def in_words(name: str) -> str:
     """Write wal_bytes as WAL bytes; paths and names of settings with dots stay as they are."""
+    if name in NAMES:
+        return NAMES[name]
     parts = (part if "/" in part or "." in part else part.replace("_", " ") for part in name.split())
-    return " ".join(ABBREVIATIONS.get(word, word) for word in " ".join(parts).split())
+    return " ".join(WORDS.get(word, word) for word in " ".join(parts).split())

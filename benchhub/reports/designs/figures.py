@@ -62,7 +62,7 @@ def along(matrix: Matrix, heat_map: HeatMap, rows: str) -> Figure:
     drawn = [(series, column, points) for series, (column, points) in enumerate(lines) if points]
     ends = [(series, column, *points[-1]) for series, column, points in drawn]
     names = [name_at(column, series, value, cell.level.throughput.mean) for series, column, value, cell in ends]
-    named = {"names": names, "has_legend": True} if len(names) > 1 else {}
+    at_lines = {"names": names, "has_legend": True} if len(names) > 1 else {}
     reaches = [of_spread(cell.level.throughput) for *_, points in drawn for _, cell in points]
     values = [value for value, _ in heat_map.rows]
     x_axis = {"title": {"text": DIMENSIONS[rows].lower()}, "type": "category", "categoryarray": values}
@@ -72,7 +72,7 @@ def along(matrix: Matrix, heat_map: HeatMap, rows: str) -> Figure:
         "layout": {
             "xaxis": {**x_axis, "categoryorder": "array"},
             "yaxis": {**y_axis, "range": [0, _highest(matrix, matrix.unit)]},
-            "meta": {"bars_text": bars_text(reaches), **named},
+            "meta": {"bars_text": bars_text(reaches), **at_lines},
         },
     }
 

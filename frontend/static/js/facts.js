@@ -15,7 +15,8 @@
 
   function find() {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const texts = (row) => (headOf(row) + " " + row.textContent).toLowerCase();
+    const fieldOf = (row) => row.querySelector("[data-field]")?.dataset.field || "";
+    const texts = (row) => [headOf(row), row.textContent, fieldOf(row)].join(" ").toLowerCase();
     for (const row of rows) row.hidden = !words.every((word) => texts(row).includes(word));
     for (const part of parts) {
       part.hidden = words.length > 0 && !rows.some((row) => !row.hidden && part.contains(row));

@@ -35,7 +35,7 @@ def cockpit(page):
 def test_the_search_through_raw_facts_leaves_only_what_has_the_words(cockpit):
     cockpit.get_by_text("Raw facts", exact=True).click()
     cockpit.get_by_label("Find in the raw facts").fill("xact")
-    expect(cockpit.locator("#raw-facts dt:visible")).to_have_text(["xact commit"])
+    expect(cockpit.locator("#raw-facts dt:visible")).to_have_text(["transactions committed"])
     expect(cockpit.locator("#raw-facts tbody tr:visible")).to_have_count(0)
     cockpit.get_by_label("Find in the raw facts").fill("")
     expect(cockpit.get_by_role("heading", name="Settings as found")).to_be_visible()

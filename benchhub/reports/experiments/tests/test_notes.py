@@ -33,7 +33,8 @@ def test_where_three_repeats_lie_too_far_apart_for_an_interval_it_is_said_that_a
         for repeat, tps in enumerate(values, start=1):
             testing.succeeded(testing.make_run(experiment, systems[0], clients, repeat), tps)
     response = reader.get(page_of(experiment))
-    assertContains(response, "at those with two, and where an interval is so wide that it says nothing.")
+    assertContains(response, "A bar with caps is a 95% interval; a dotted bar is the range of 3 repeats.")
+    assertContains(response, "An interval needs three runs, and is not shown where it says nothing.")
     rows = csv.DictReader(io.StringIO(reader.get(f"{page_of(experiment)}curve.csv").content.decode()))
     assert [(row["clients"], row["low_to_high_is"]) for row in rows] == [
         ("1", "95% interval of the geometric mean"),

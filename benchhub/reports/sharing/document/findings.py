@@ -13,7 +13,14 @@ from benchhub.reports.comparison.entries import Entry
 from .prices import panel_blocks
 from .results import from_csv
 
-RATIOS = (("At", False), ("Ratio", True), ("From", True), ("To", True), ("p", True), ("p, of several", True))
+RATIOS = (
+    ("At", False),
+    ("Ratio", True),
+    ("From", True),
+    ("To", True),
+    ("Chance if equal", True),
+    ("among all levels", True),
+)
 PER_PIECE = "Peak throughput per piece of hardware"
 DIVIDED = "Hardware as bought. Throughput need not grow with cores or clock: this divides, it does not predict."
 AVERAGE = "Average latency, ms"
