@@ -17,7 +17,9 @@ from benchhub.analysis.statistics import resemblance
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
 from benchhub.bench.models import Experiment, Run, System, Worker
 from benchhub.bench.models.states import State
+from benchhub.reports.comparison.answers.fastest import Fastest, fastest
 from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
+from benchhub.reports.curves.curves import SystemCurve
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.models import Tag
 from benchhub.reports.prices.queries import price_book
@@ -63,6 +65,12 @@ class ExperimentPage:
     @cached_property
     def listing(self) -> Listing[Run]:
         return runs_table.listing(self.query, self.experiment, self.rows, self.systems)
+
+    @property
+    def run_rows(self) -> list[tuple[Run, int]]:
+        """Return the runs of the list, each with the number by which colour and shape tell its system."""
+        series_by_system = {system.pk: series for series, system in enumerate(self.systems)}
+        return [(run, series_by_system[run.system_id]) for run in self.listing.page]
 
     @cached_property
     def progress(self) -> Progress:
@@ -133,6 +141,11 @@ class Section:
     @property
     def latency_id(self) -> str:
         return f"latency-{self.group.number}"
+
+    @cached_property
+    def answer(self) -> Fastest[SystemCurve] | None:
+        """Return which system is the fastest; None while there are no curves, and where they are not compared."""
+        return fastest(self.group.curves) if self.group.curves and not self.group.refusal else None
 
     @cached_property
     def figure(self) -> Figure:

@@ -57,7 +57,7 @@ class Price:
 class Treatment:
     """A system of the series. `ratio` is against the baseline, None for the baseline and where there is no result yet.
 
-    `relaxed` has the settings by which it is less durable than the baseline; `prices` are those by licence model, None
+    `relaxed` has the settings by which it is less durable than the baseline; `prices` are those by `licences`, None
     where there is none.
     """
 
@@ -68,6 +68,7 @@ class Treatment:
     ratio: Ratio | None
     relaxed: Mapping[str, str]
     prices: tuple[Price | None, ...] = ()
+    licences: tuple[str, ...] = ()
 
     @property
     def place(self) -> int:
@@ -84,6 +85,11 @@ class Treatment:
     @property
     def text(self) -> str:
         return "" if self.place == 0 else words.effect_text(self.ratio)
+
+    @property
+    def priced(self) -> list[tuple[str, Price | None]]:
+        """Return each price with its licence model; nothing while nothing is measured."""
+        return list(zip(self.licences, self.prices, strict=True))
 
     @property
     def relaxed_text(self) -> str:
@@ -212,6 +218,7 @@ class Series:
                 self.effects.over_baseline[row.place],
                 self._relaxed(row.system.configuration),
                 self._prices.get(row.system_id, (None,) * len(self.licences)),
+                tuple(self.licences),
             )
             for row in self.treatment_rows
         )

@@ -6,6 +6,7 @@
   const LABEL_PX = 30;
   const MARGINS_PX = 90;
   const PHONE_PX = 450;
+  const LEGEND_LETTERS = 32;
   const FEW_NAMES = 4;
   const NAMES_PX = { above: 20, below: 62, line: 15, letter: 6.2, lead: 14 };
   const drawn = new Map();
@@ -160,8 +161,20 @@
     if (figure.layout.meta?.panels) return 4 + 8.5 * figure.layout.meta.panels + "rem";
     const bars = figure.layout.meta?.bars;
     if (bars) return 7 + Math.max(3.7, 1.1 * mostLines(figure.data)) * bars + "rem";
-    const names = figure.data.filter((trace) => trace.showlegend !== false).length;
+    const names = figure.data.filter((trace) => trace.showlegend !== false)
+      .reduce((lines, trace) => lines + String(trace.name).split("<br>").length, 0);
     return width < PHONE_PX && names > FEW_NAMES ? 17 + 1.25 * names + "rem" : "";
+  }
+
+  // A legend cuts what is wider than a phone.
+  function wrapped(name) {
+    const lines = [""];
+    for (const word of name.split(" ")) {
+      const longer = (lines[lines.length - 1] + " " + word).trim();
+      if (longer.length > LEGEND_LETTERS && lines[lines.length - 1]) lines.push(word);
+      else lines[lines.length - 1] = longer;
+    }
+    return lines.join("<br>");
   }
 
   async function draw(chart, text) {
@@ -170,9 +183,10 @@
     figure.data.push(...growingOn(chart));
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
-    chart.style.height = heightOf(figure, chart.clientWidth);
     const colour = theme();
+    if (chart.clientWidth < PHONE_PX) for (const trace of figure.data) if (trace.name) trace.name = wrapped(trace.name);
     const traces = figure.data.map((trace) => coloured(trace, colour));
+    chart.style.height = heightOf(figure, chart.clientWidth);
     // Nothing leaves for another host: plotly's own button would upload the chart.
     const config = {
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],
