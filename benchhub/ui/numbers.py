@@ -58,13 +58,21 @@ def moment(at: datetime | None) -> SafeString:
 
 
 def ago(at: datetime | None) -> SafeString:
-    """Write how long ago a time is, by this machine's clock, with the time itself on hover: 12 s ago."""
+    """Write how long ago a time is, by this machine's clock, with the time itself on hover: 12 s ago.
+
+    times.js counts it on while the page stays open.
+    """
     if at is None:
         return MISSING
     utc = at.astimezone(UTC)
     age_s = max(0.0, (datetime.now(UTC) - utc).total_seconds())
-    stamp = utc.strftime("%Y-%m-%d %H:%M:%S")
-    return format_html('<span class="label" title="{} UTC">{} ago</span>', stamp, words.duration(age_s))
+    return format_html(
+        '<time class="label" datetime="{}" data-age-s="{}" title="{} UTC">{} ago</time>',
+        utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        round(age_s),
+        utc.strftime("%Y-%m-%d %H:%M:%S"),
+        words.duration(age_s),
+    )
 
 
 def measured(value: Any, unit: str = "") -> SafeString:

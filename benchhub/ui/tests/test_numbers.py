@@ -4,7 +4,7 @@ import pytest
 
 from benchhub.analysis.planning.levels import levels_text as levels
 from benchhub.analysis.words import duration, significant
-from benchhub.ui.numbers import chance, figure, measured, moment, percent, size
+from benchhub.ui.numbers import ago, chance, figure, measured, moment, percent, size
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,12 @@ def test_a_p_value_has_the_digits_that_matter(p, text):
 )
 def test_levels_are_listed_and_many_of_them_spelled_as_ranges(clients, text):
     assert levels(clients) == text
+
+
+def test_an_age_is_written_in_words_with_what_counts_it_on_in_the_browser():
+    at = datetime.now(UTC) - timedelta(minutes=5)
+    text = ago(at)
+    assert text.startswith(f'<time class="label" datetime="{at:%Y-%m-%dT%H:%M:%SZ}" data-age-s="30')
+    assert f'title="{at:%Y-%m-%d %H:%M:%S} UTC"' in text
+    assert text.endswith(" ago</time>")
+    assert "ago" not in ago(None)

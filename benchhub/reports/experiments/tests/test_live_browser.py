@@ -1,5 +1,7 @@
 """How pages keep up to date in a browser: what changes by itself, and what of the reader's stays as it is."""
 
+import re
+
 import pytest
 from django.contrib.sessions.models import Session
 from django.urls import reverse
@@ -183,3 +185,11 @@ def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_scre
     live_page.goto(reverse("experiments"))
     overhang = "list => list.scrollWidth - list.clientWidth"
     assert live_page.locator("#list").evaluate(overhang) == 0
+
+
+def test_an_age_goes_on_while_the_page_stays_open(live_page):
+    """The age is counted from the server's, whatever the reader's clock says of the time itself."""
+    html = '<time class="label" id="age" datetime="2001-01-01T00:00:00Z" data-age-s="59">59 s ago</time>'
+    live_page.evaluate("html => document.querySelector('main').insertAdjacentHTML('beforeend', html)", html)
+    live_page.clock.run_for(3000)
+    expect(live_page.locator("#age")).to_have_text(re.compile(r"^1 min( \d+ s)? ago$"))
