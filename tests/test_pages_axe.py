@@ -1,4 +1,4 @@
-"""Every page, in light and dark, wide and narrow, has no fault that axe-core calls serious or critical.
+"""Every page, in light and dark, wide and narrow, has no fault that axe-core calls moderate, serious or critical.
 
 Colours do not depend on the width, nor names and order on the scheme: a page is looked at light and wide, and dark and
 narrow; those that share most of their parts with others in all four ways.
@@ -57,7 +57,7 @@ TESTED_BELOW = {
 }
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
-    .filter(found => ['serious', 'critical'].includes(found.impact))
+    .filter(found => ['moderate', 'serious', 'critical'].includes(found.impact))
     .map(found => `${found.id}: ${found.help}: ` + found.nodes.slice(0, 3).map(
         node => node.target + ' ' + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))"""
 
