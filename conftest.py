@@ -39,6 +39,8 @@ if "SECRET_KEY" not in os.environ:
     settings.SECRET_KEY = secrets.token_hex()
 if "FIELD_KEYS" not in os.environ:
     settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+# A test may be one transaction from its beginning to its end, however long that takes.
+settings.LONGEST_SILENCE_S = 0
 # Slow on purpose is the real one, by half a second for each user of a test.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -5,6 +5,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 FORM = "DATABASE_URL must read postgresql://user:password@host:port/name"
 
+# A server that is lost with its machine is noticed within a minute or so; the system by itself takes hours.
+NOTICED: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+
 
 def database_settings(url: str) -> dict[str, Any]:
     """Read postgresql://user:password@host:port/name?sslmode=require. Raises ValueError with the fault."""
@@ -24,5 +33,5 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": str(port or ""),
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": 10, **dict(parse_qsl(parts.query))},
+        "OPTIONS": {**NOTICED, **dict(parse_qsl(parts.query))},
     }

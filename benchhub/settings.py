@@ -155,6 +155,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 # ticks and runs are looked at follows from it.
 LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "60"))
 TICK_SECONDS = LEASE_SECONDS / 12
+# A process that is silent within a transaction for as long as a lease has lost what it drives: see benchhub/silence.py.
+LONGEST_SILENCE_S = LEASE_SECONDS
 # LEAST_DEADLINE_SECONDS: no job is ended by its host before it has taken so long, however short it was expected to be.
 LEAST_DEADLINE_SECONDS = int(os.environ.get("LEAST_DEADLINE_SECONDS", "1800"))
 CELERY_BEAT_SCHEDULER = "benchhub.ticker:MonotonicScheduler"

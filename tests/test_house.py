@@ -22,7 +22,7 @@ TARGET_HALF = {
     "runners.inspection.look",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
-OPERATIONS = ("benchhub.celery", "benchhub.release")
+OPERATIONS = ("benchhub.celery", "benchhub.release", "benchhub.silence")
 PURE_RUNNERS = (
     "runners.contract",
     "runners.confinement",

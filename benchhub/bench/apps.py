@@ -3,3 +3,8 @@ from django.apps import AppConfig
 
 class BenchConfig(AppConfig):
     name = "benchhub.bench"
+
+    def ready(self) -> None:
+        from benchhub import silence
+
+        silence.listen()

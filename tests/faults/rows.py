@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 
 from benchhub.analysis.protocol import digest
@@ -17,7 +19,7 @@ from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Inst
 from benchhub.embedded.postgres import Cluster
 from runners import tools
 
-from .rig import PATIENCE_S, Site, until
+from .rig import PATIENCE_S, Rig, Site, until
 
 PARAMETERS = {"script": "select-only", "query_mode": "simple", "scale": 1, "rate_tps": 40}
 
@@ -128,3 +130,28 @@ def waits_for(table: str) -> bool:
     with psycopg.connect(warehouse_url()) as looking:
         query = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"
         return bool(looking.execute(query, [table]).fetchone()[0])
+
+
+def is_waited_for(file: Path) -> bool:
+    """Tell whether somebody waits for a lock on the file, as /proc/locks tells."""
+    inode = f":{file.stat().st_ino} "
+    return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+def start_whose_answer_is_held_back(rig: Rig, site: Site, system: System, duration_s: int = 3) -> Run:
+    """One run of which the host knows that it has started, and the worker does not."""
+    with transaction.atomic():
+        [run] = queue(system, duration_s=duration_s)
+        folder = site.folder(run)
+        folder.mkdir(parents=True)
+        for made in (*folder.relative_to(site.machine.work_directory).parents, folder):
+            rig.account.own(site.machine.work_directory / made)
+        starting = (folder / "start.lock").open("w")
+        rig.account.own(folder / "start.lock")
+        fcntl.flock(starting, fcntl.LOCK_EX)
+    until(lambda: is_waited_for(folder / "start.lock"))
+    site.proxy.hold_answers()
+    starting.close()
+    until(lambda: site.executions(run))
+    assert state(run) == "starting"
+    return run

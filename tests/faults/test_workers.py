@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-from pathlib import Path
-
 import pytest
-from django.db import transaction
 
 from benchhub.bench.models import Attempt, Hold, Watch
 from benchhub.celery import app
 
 from . import rows
 from .rig import kill, pause, until, wake_up
-from .rows import locked, waits_for
+from .rows import locked, start_whose_answer_is_held_back, waits_for
 
 pytestmark = pytest.mark.target
 MOVES = 5  # reserved, starting, running, collecting, succeeded
-
-
-def is_waited_for(file: Path) -> bool:
-    """Tell whether somebody waits for a lock on the file, as /proc/locks tells."""
-    inode = f":{file.stat().st_ino} "
-    return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
-
-
-def start_whose_answer_is_held_back(rig, site, system):
-    """One run of which the host knows that it has started, and the worker does not."""
-    with transaction.atomic():
-        [run] = rows.queue(system, duration_s=3)
-        folder = site.folder(run)
-        folder.mkdir(parents=True)
-        for made in (*folder.relative_to(site.machine.work_directory).parents, folder):
-            rig.account.own(site.machine.work_directory / made)
-        starting = (folder / "start.lock").open("w")
-        rig.account.own(folder / "start.lock")
-        fcntl.flock(starting, fcntl.LOCK_EX)
-    until(lambda: is_waited_for(folder / "start.lock"))
-    site.proxy.hold_answers()
-    starting.close()
-    until(lambda: site.executions(run))
-    assert rows.state(run) == "starting"
-    return run
 
 
 def test_a_worker_killed_while_a_load_runs_loses_nothing(rig, site, system, ends_once):

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Now
 from benchhub.bench.additions import data_sets
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
+from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
@@ -185,7 +186,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         }
         if state == "finished":
             queue.keep(job_.claim, **observed)
-            return replace(job_, state=State.COLLECTING)
+            return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run))
         queue.look_again(job_.claim, LOOK_EVERY, **observed)
     steps.watch(job_, wake)
     return None
@@ -222,11 +223,12 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
 def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
     """Store what the outputs mean; return how the run ended, and why. Outputs that cannot be read fail it."""
     remarks = list(ended.collected.remarks.values())
-    missing = telemetry.store(run, job_.spec, ended.collected.outputs)
+    planned = ended.readings.telemetry
+    missing = telemetry.store(run, planned.get) if planned else []
     try:
         with transaction.atomic():
             observed = replace(_observed(run, job_, ended), remarks=missing)
-            return ingest.store(run, attempt, ended.collected.outputs, observed, remarks)
+            return ingest.store(run, attempt, ended.collected.outputs, ended.readings.result, observed, remarks)
     except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"BenchHub cannot read what the run left behind ({error!r}); its evidence is kept as it came."

@@ -17,7 +17,8 @@ from typing import Any
 
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.queue import Claim
-from benchhub.bench.results import live_log
+from benchhub.bench.results import live_log, readings
+from benchhub.bench.results.readings import Readings
 from runners import counters as snapshots
 from runners import job, probe, tools
 from runners.collection import Collected
@@ -84,6 +85,7 @@ class Ended:
 
     collected: Collected
     host_after: Mapping[str, Any] | None
+    readings: Readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +303,8 @@ async def _collect(job_: Job) -> Ended:
         remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
         collected = replace(collected, remarks=remarks)
     files = {**collected.outputs.files, **await observing.end(connections(), job_)}
-    return Ended(replace(collected, outputs=replace(collected.outputs, files=files)), after)
+    outputs = replace(collected.outputs, files=files)
+    return Ended(replace(collected, outputs=outputs), after, await readings.read(job_.spec, outputs))
 
 
 def watch(job_: Job, wake: Wake) -> None:

@@ -18,7 +18,7 @@ from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Re
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.catalog.models import DataSet
-from runners import confinement, tools
+from runners import tools
 from runners.contract import (
     FINGERPRINT_FAILED,
     OVERDUE_FILE,
@@ -34,6 +34,7 @@ from runners.tools.printed import main_errors, text_of
 from runners.tools.shell import tells_of_no_data_set
 
 from . import numbers, run_facts
+from .readings import Reading
 
 STEP_CHARACTERS = 40
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
@@ -86,11 +87,16 @@ def _evidence(attempt: Attempt, name: str, content: bytes) -> Evidence:
 
 
 def store(
-    run: Run, attempt: Attempt, outputs: Outputs, observed: Observed, remarks: Sequence[str]
+    run: Run,
+    attempt: Attempt,
+    outputs: Outputs,
+    reading: Reading[RunResult],
+    observed: Observed,
+    remarks: Sequence[str],
 ) -> tuple[State, str]:
     """Turn outputs into rows; return how the run ended and a sentence: why if not well, or what a check of a data set
     has shown. A failed run gets no result."""
-    result = parse(run, outputs, observed)
+    result = judge(run, outputs, reading, observed)
     if result.outcome == "failed":
         return State.FAILED, " ".join([with_layer(result.reason), *_forget_data_set(run, outputs), *remarks])
     if run.kind == Run.Kind.LOAD:
@@ -101,15 +107,15 @@ def store(
     return State.SUCCEEDED, ""
 
 
-def parse(run: Run, outputs: Outputs, observed: Observed) -> RunResult:
-    """Return what the tool's parser makes of the outputs; a restart of PostgreSQL fails the run, whatever they say."""
+def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Observed) -> RunResult:
+    """Return what the tool's parser made of the outputs; a restart of PostgreSQL fails the run, whatever they say."""
     spec = specs.spec_of(run)
     tool = tools.get(spec.tool)
     if OVERDUE_FILE in outputs.files and outputs.returncode:
         return RunResult("failed", overdue_reason(spec, outputs), tool.parser)
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
-    result = confinement.read(tool.parse, spec, outputs)
+    result = reading.get()
     if result.outcome == "failed" or spec.kind == "load":
         return result
     if observed.restarted:

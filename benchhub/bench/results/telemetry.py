@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from django.db import DataError, IntegrityError, transaction
 
 from benchhub.bench.models import Run, RunTelemetry
-from runners import confinement
 from runners.contract import Outputs, RunSpec
 from runners.telemetry import compact, series
 from runners.telemetry.collector import LOG_FILE, SERVER_LOG
@@ -18,26 +18,28 @@ logger = logging.getLogger(__name__)
 UNSTORED = "What was observed beside the load cannot be read; its file is kept as it came."
 
 
-def store(run: Run, spec: RunSpec, outputs: Outputs) -> list[str]:
+def is_planned(spec: RunSpec) -> bool:
+    return bool(spec.telemetry) and spec.kind == "measure"
+
+
+def sources(spec: RunSpec, outputs: Outputs) -> tuple[bytes, bytes, float, bytes | None]:
+    """Return the arguments of `series.read` for what an attempt left."""
+    files = outputs.files
+    server = files.get(SERVER_LOG, b"") if spec.telemetry == "elsewhere" else None
+    return files.get(LOG_FILE, b""), files.get("step", b""), spec.duration_s, server
+
+
+def store(run: Run, read: Callable[[], series.Telemetry]) -> list[str]:
     """Store the telemetry of the newest attempt, in place of an earlier one's; return what is missing of it."""
-    if not spec.telemetry or spec.kind != "measure":
-        return []
     try:
         with transaction.atomic():
-            return _store(run, spec, outputs)
+            telemetry = read()
+            run.telemetry.all().delete()
+            RunTelemetry.objects.bulk_create(rows(run, telemetry))
+            return list(telemetry.remarks)
     except (*UNREADABLE, DataError, IntegrityError):
         logger.exception("The telemetry of run %s cannot be stored", run.pk)
         return [UNSTORED]
-
-
-def _store(run: Run, spec: RunSpec, outputs: Outputs) -> list[str]:
-    files = outputs.files
-    server = files.get(SERVER_LOG, b"") if spec.telemetry == "elsewhere" else None
-    logs = files.get(LOG_FILE, b""), files.get("step", b"")
-    telemetry = confinement.read(series.read, *logs, spec.duration_s, server)
-    run.telemetry.all().delete()
-    RunTelemetry.objects.bulk_create(rows(run, telemetry))
-    return list(telemetry.remarks)
 
 
 def rows(run: Run, telemetry: series.Telemetry) -> list[RunTelemetry]:

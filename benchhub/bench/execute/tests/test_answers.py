@@ -1,5 +1,6 @@
 """Answers of hosts that make no sense: they end where they belong, and nothing is asked for ever."""
 
+import asyncio
 from concurrent.futures import Future
 
 import pytest
@@ -11,6 +12,7 @@ from benchhub.bench.execute.steps import Ended
 from benchhub.bench.models import Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
+from benchhub.bench.results import readings
 from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import verdicts
 from runners.contract import Outputs
@@ -32,6 +34,11 @@ tps = 1000.000000 (without initial connection time)
 """
 
 
+def ended(job, printed):
+    outputs = Outputs(0, printed, b"")
+    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job.spec, outputs)))
+
+
 def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_asked_for_again():
     host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
     system = testing.make_system("16", host, hardware)
@@ -40,8 +47,7 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     testing.succeeded(run, 900.0)  # so that a second result is refused
     attempt, watch = run.attempts.get(), Watch.objects.create(run=run)
     job = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
-    ended = Ended(Collected(Outputs(0, PRINTED, b""), {}, {}), None)
-    state, reason = answers.store_outputs(run, attempt, job, ended)
+    state, reason = answers.store_outputs(run, attempt, job, ended(job, PRINTED))
     assert state == State.FAILED
     assert reason.startswith("BenchHub cannot read what the run left behind (IntegrityError(")
     assert Result.objects.get(run=run).throughput == 900.0
@@ -78,7 +84,7 @@ def test_an_output_of_another_run_than_planned_is_a_contradiction_beside_the_num
         run.refresh_from_db()
         attempt, watch = testing.ended(run, "succeeded"), Watch.objects.create(run=run)
         job = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
-        state, _ = answers.store_outputs(run, attempt, job, Ended(Collected(Outputs(0, printed, b""), {}, {}), None))
+        state, _ = answers.store_outputs(run, attempt, job, ended(job, printed))
         assert state == State.SUCCEEDED
         doubts = [weighed(**doubt) for doubt in Result.objects.get(run=run).doubts]
         assert {doubt.code for doubt in doubts if doubt.weight == Weight.CONTRADICTED} == codes

@@ -1,5 +1,6 @@
 """Telemetry of a run is stored as one value a metric, and is never the reason that a run fails."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry
 from benchhub.bench.plan import specs
-from benchhub.bench.results import telemetry
+from benchhub.bench.results import readings, telemetry
 from benchhub.catalog.models import Hardware
 from runners.contract import Outputs
 from runners.telemetry import series
@@ -27,37 +28,38 @@ def run():
     return testing.make_run(testing.make_experiment([system]), system, 1, 1, spec=testing.whole_spec(telemetry="here"))
 
 
-def outputs(**files):
-    return Outputs(0, b"", b"", {**FILES, **files})
+def store(run, **files):
+    spec = specs.spec_of(run)
+    reading = asyncio.run(readings.read(spec, Outputs(0, b"", b"", {**FILES, **files}))).telemetry
+    return telemetry.store(run, reading.get)
 
 
 def test_each_metric_is_one_value_with_its_unit_and_beginning(run):
-    assert telemetry.store(run, specs.spec_of(run), outputs()) == [series.NO_SERVER]
+    assert store(run) == [series.NO_SERVER]
     row = RunTelemetry.objects.get(run=run, metric="cpu_user")
     assert (row.unit, row.start_epoch_s, row.step_s) == ("%", 1000, 1)
     assert row.values == pytest.approx([25, 25, 25, 25])
 
 
 def test_another_attempt_replaces_what_the_first_one_observed(run):
-    telemetry.store(run, specs.spec_of(run), outputs())
-    telemetry.store(run, specs.spec_of(run), outputs(step=b"measure 10\nafter 12\n"))
+    store(run)
+    store(run, step=b"measure 10\nafter 12\n")
     assert len(RunTelemetry.objects.get(run=run, metric="cpu_user").values) == 2
 
 
 @pytest.mark.parametrize("log", [b"", b"\0\xff" * 1000, b"telemetry 1\n", b"telemetry 9\n" * 100, LOG[:60]])
 def test_a_broken_log_is_a_remark_and_no_failure(run, log):
-    assert all(telemetry.store(run, specs.spec_of(run), outputs(**{"telemetry.log": log})))
+    assert all(store(run, **{"telemetry.log": log}))
     assert not RunTelemetry.objects.exists()
 
 
-def test_what_the_database_refuses_is_a_remark_and_no_failure(run, monkeypatch):
+def test_what_the_database_refuses_is_a_remark_and_no_failure(run):
     observation = series.Observation("x" * 500, "%", (1.0,))
-    monkeypatch.setattr(
-        telemetry.confinement, "read", lambda *_: series.Telemetry(observations=(observation,), remarks=())
-    )
-    assert telemetry.store(run, specs.spec_of(run), outputs()) == [telemetry.UNSTORED]
+    observed = series.Telemetry(observations=(observation,), remarks=())
+    assert telemetry.store(run, lambda: observed) == [telemetry.UNSTORED]
+    assert not RunTelemetry.objects.exists()
 
 
-def test_a_run_that_was_planned_without_telemetry_misses_nothing(run):
+def test_a_run_that_was_planned_without_telemetry_has_none_read(run):
     for spec in (replace(specs.spec_of(run), telemetry=""), replace(specs.spec_of(run), kind="load")):
-        assert telemetry.store(run, spec, Outputs(0, b"", b"", {})) == []
+        assert asyncio.run(readings.read(spec, Outputs(0, b"", b"", {}))).telemetry is None
