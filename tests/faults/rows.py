@@ -65,6 +65,15 @@ def enrol(site: Site, server: Cluster) -> System:
     return system_under_test(instance, driver=host, hardware=machine, path="loopback", label=site.name)
 
 
+def enrol_apart(driver: Site, other: Site, server: Cluster) -> System:
+    """A server on another host than its driver, which has been enrolled."""
+    instance = Instance.objects.get(pk=enrol(other, server).instance_id)
+    machine = Hardware.objects.get(name="machine")
+    return system_under_test(
+        instance, driver=Host.objects.get(name=driver.name), hardware=machine, path="network", label="apart"
+    )
+
+
 def queue(system: System, count: int = 1, **fields: Any) -> list[Run]:
     """So many runs of some seconds on one site, in order."""
     workload, _ = Workload.objects.get_or_create(
@@ -138,10 +147,10 @@ def is_waited_for(file: Path) -> bool:
     return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
 
 
-def start_whose_answer_is_held_back(rig: Rig, site: Site, system: System, duration_s: int = 3) -> Run:
+def start_whose_answer_is_held_back(rig: Rig, site: Site, system: System, **fields: Any) -> Run:
     """One run of which the host knows that it has started, and the worker does not."""
     with transaction.atomic():
-        [run] = queue(system, duration_s=duration_s)
+        [run] = queue(system, **{"duration_s": 3, **fields})
         folder = site.folder(run)
         folder.mkdir(parents=True)
         for made in (*folder.relative_to(site.machine.work_directory).parents, folder):

@@ -7,9 +7,7 @@ import time
 import pytest
 
 from benchhub.bench.models import Event, Run
-from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
-from benchhub.catalog.models import Hardware, Host, Instance
 from benchhub.embedded import proc
 from tests.faults import rows
 from tests.faults.rig import MARKER, kill, until
@@ -163,15 +161,7 @@ def test_a_run_that_is_being_collected_is_cancelled_where_its_results_cannot_be_
 
 def test_a_run_whose_server_has_its_host_away_is_cancelled(rig, site, system, server):
     other = rig.site("beta")
-    served = rows.enrol(other, server)
-    instance = Instance.objects.get(pk=served.instance_id)
-    apart = system_under_test(
-        instance,
-        driver=Host.objects.get(name=site.name),
-        hardware=Hardware.objects.get(),
-        path="network",
-        label="apart",
-    )
+    apart = rows.enrol_apart(site, other, server)
     rig.both()
     run = under_way(other, apart)  # its client is the one beside the server's
     other.proxy.stop()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
@@ -81,13 +82,19 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
 
 
 def _stays_away(run: Run, claim: queue.Claim) -> bool:
-    """Put the run off, and return True, where a host's key changed: until a person decides not even a look is sent."""
-    for host in hosts_of(run):
-        if host.trust != Host.Trust.PINNED:
-            what_to_do = "its host key has changed. Compare and approve it on the host's page."
-            queue.look_again(claim, RETRY_AFTER, contact_error=f"Nothing is sent to {host.name}: {what_to_do}")
-            return True
-    return False
+    """Put the run off, and return True, where the driver's key changed: until a person decides not even a look is sent.
+
+    All that has begun is known to the driver alone: the server's host keeps runs from starting, and from nothing else.
+    """
+    driver = run.system.driver
+    if driver.trust == Host.Trust.PINNED:
+        return False
+    queue.look_again(claim, RETRY_AFTER, contact_error=_untrusted(driver))
+    return True
+
+
+def _untrusted(host: Host) -> str:
+    return f"Nothing is sent to {host.name}: its host key has changed. Compare and approve it on the host's page."
 
 
 def hosts_of(run: Run) -> list[Host]:
@@ -98,32 +105,56 @@ def hosts_of(run: Run) -> list[Host]:
 
 
 def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "") -> Job:
-    watch, hosts = run.watch, hosts_of(run)
+    watch, hosts, is_starting = run.watch, hosts_of(run), run.state == State.STARTING
+    driver, server_hosts = hosts[0], hosts[1:]
+    server, untold = _reached(server_hosts[0]) if server_hosts else (None, "")
+    password, unread = _password(run) if is_starting and not run.cancel_asked_at else (None, "")
+    targets = {driver.pk: target_of(driver), **{host.pk: server for host in server_hosts if server}}
     return Job(
         claim=claim,
         state=run.state,
-        target=target_of(hosts[0]),
-        server=target_of(hosts[1]) if len(hosts) > 1 else None,
-        attempt=job.Attempt(str(run.uuid), attempt.number, hosts[0].work_directory),
-        spec=specs.spec_now(run) if run.state == State.STARTING else specs.spec_of(run),
-        password=run.system.instance.password or None,
+        target=targets[driver.pk],
+        server=server,
+        is_server_apart=bool(server_hosts),
+        attempt=job.Attempt(str(run.uuid), attempt.number, driver.work_directory),
+        spec=specs.spec_now(run) if is_starting else specs.spec_of(run),
+        password=password,
         expected_s=run.expected_s,
         offset=watch.progress_offset,
         out_offset=watch.out_offset,
         boot_id=attempt.boot_id,
         cancel_asked=run.cancel_asked_at is not None,
         host_before=attempt.host_before,
-        to_probe=_stale_hosts(hosts) if run.state == State.STARTING else {},
-        hosts={host.pk: target_of(host) for host in hosts},
+        to_probe=_stale_hosts(targets) if is_starting else {},
+        hosts=targets,
         away=frozenset(host.pk for host in hosts if host.unreachable_since),
         too_late=too_late,
-        server_work_directory=hosts[1].work_directory if len(hosts) > 1 else "",
+        blocked=untold or unread,
+        server_work_directory=server_hosts[0].work_directory if server_hosts else "",
         server_data_directory=run.system.instance.data_directory,
     )
 
 
-def _stale_hosts(hosts: Iterable[Host]) -> dict[int, tuple[Target, list[str]]]:
+def _reached(host: Host) -> tuple[Target | None, str]:
+    """Return how a server's host is reached; or None, and why nothing may be sent there."""
+    if host.trust != Host.Trust.PINNED:
+        return None, _untrusted(host)
+    try:
+        return target_of(host), ""
+    except ImproperlyConfigured as error:
+        return None, f"Nothing is sent to {host.name}: {error}"
+
+
+def _password(run: Run) -> tuple[str | None, str]:
+    """Return the password that a start needs, if any; or None, and why it cannot be read."""
+    try:
+        return run.system.instance.password or None, ""
+    except ImproperlyConfigured as error:
+        return None, f"The password of {run.system.instance} cannot be used: {error}"
+
+
+def _stale_hosts(targets: Mapping[int, Target]) -> dict[int, tuple[Target, list[str]]]:
     """Return by host what to probe, where the facts are too old by the warehouse's clock to be called the run's."""
     too_old = Q(facts_at=None) | Q(facts_at__lt=Now() - FACTS_LAST)
-    stale = Host.objects.filter(too_old, pk__in=[host.pk for host in hosts])
-    return {host.pk: (target_of(host), folders_of(host)) for host in stale}
+    stale = Host.objects.filter(too_old, pk__in=targets)
+    return {host.pk: (targets[host.pk], folders_of(host)) for host in stale}

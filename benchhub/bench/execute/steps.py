@@ -46,7 +46,8 @@ class Job:
     """All that a step on the target needs to know, as plain data.
 
     `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
-    start any more, if that is so: it goes back to the queue unless it has begun.
+    start any more, if that is so: it goes back to the queue unless it has begun. `blocked` says why nothing may be
+    started for now: what has begun is looked after all the same, by its driver alone.
     """
 
     claim: Claim
@@ -66,6 +67,8 @@ class Job:
     hosts: Mapping[int, Target]
     away: frozenset[int] = frozenset()
     too_late: str = ""
+    blocked: str = ""
+    is_server_apart: bool = False
     server_work_directory: str = ""
     server_data_directory: str = ""
 
@@ -158,7 +161,7 @@ async def step(job_: Job) -> Answer:
         if job_.cancel_asked and job_.state != State.COLLECTING:
             return await _cancel(job_)
         if job_.state == State.STARTING:
-            return await (_withdraw(job_) if job_.too_late else _start(job_))
+            return await (_withdraw(job_) if job_.too_late else _adopt(job_) if job_.blocked else _start(job_))
         if job_.state == State.COLLECTING:
             return await _collect_or_cancel(job_)
         return await _look(job_)
@@ -186,10 +189,18 @@ async def _withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
     """Take back a start whose time has passed; what has begun goes on, as a start may have been in time."""
     looked = await _look(job_)
     if looked.verdict.state != "absent":
-        return await _start(job_)
+        return looked if job_.blocked else await _start(job_)
     await job.cancel(connections(), job_.target, job_.attempt)
     await _end_observing(job_)
     return Withdrawn()
+
+
+async def _adopt(job_: Job) -> Looked:
+    """Go on with what has begun, although nothing may be started. Raises RemoteFailure where nothing has."""
+    looked = await _look(job_)
+    if looked.verdict.state == "absent":
+        raise RemoteFailure(job_.blocked, None)
+    return looked
 
 
 async def _start(job_: Job) -> Started | Looked | Refused:
@@ -299,7 +310,7 @@ async def _collect(job_: Job) -> Ended:
         after = await _server_snapshot(job_, is_before=False)
     except Unreachable:
         after = None
-    if job_.server and not (after and job_.host_before):
+    if job_.is_server_apart and not (after and job_.host_before):
         remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
         collected = replace(collected, remarks=remarks)
     files = {**collected.outputs.files, **await observing.end(connections(), job_)}

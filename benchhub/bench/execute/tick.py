@@ -7,6 +7,7 @@ the next tick of any worker.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -19,6 +20,10 @@ from benchhub.bench.queue import queue
 from . import answers, jobs, looks, loop, steps
 from .steps import Answer, Job, Wake
 
+logger = logging.getLogger(__name__)
+
+Pending = dict[Future[Answer], Job]
+
 BATCH = 200
 FEW, GATHER_S = 8, 0.05
 RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step takes long, well before they end
@@ -29,40 +34,60 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
 
     Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
     """
-    selected_ids = list(run_ids)
-    if not selected_ids:
-        looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
-    followed = _follow(wake, selected_ids or due.reserve())
-    while not selected_ids and (batch := _round(wake)):
+    if selected_ids := list(run_ids):
+        return _follow(wake, selected_ids)
+    looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
+    # Looks and cancels are under way before anything is reserved, and go on if nothing can be.
+    looked = _begin(queue.claim(BATCH))
+    batch = _advance({**looked, **_begin_next()}, wake)
+    followed = len(batch)
+    while batch:
+        started = _begin_next() if _has_ended(batch) else {}
+        batch = _advance({**_begin(queue.claim(BATCH)), **started}, wake)
         followed += len(batch)
-        if _has_ended(batch):
-            followed += _follow(wake, due.reserve())
     return followed
 
 
 def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
     """Advance these runs, and then those that take the place of what has ended, one after the other."""
-    followed = 0
-    while run_ids and (batch := _round(wake, run_ids)):
+    followed, pending = 0, _begin(queue.claim(BATCH, run_ids))
+    while pending:
+        batch = _advance(pending, wake)
         followed += len(batch)
-        run_ids = due.reserve() if _has_ended(batch) else ()
+        pending = _begin_next() if _has_ended(batch) else {}
     return followed
 
 
-def _round(wake: Wake, run_ids: Sequence[int] = ()) -> list[Job]:
-    batch = jobs.prepare(queue.claim(BATCH, run_ids))
-    _advance(batch, wake)
-    return batch
+def _begin(claims: Sequence[queue.Claim]) -> Pending:
+    return {loop.submit(steps.step(job)): job for job in jobs.prepare(claims)}
 
 
-def _advance(batch: Iterable[Job], wake: Wake) -> None:
-    pending, renewed_s = {loop.submit(steps.step(job)): job for job in batch}, time.monotonic()
+def _begin_next() -> Pending:
+    run_ids = _reserve()
+    return _begin(queue.claim(BATCH, run_ids)) if run_ids else {}
+
+
+def _reserve() -> list[int]:
+    """Reserve what may run. A failure keeps no run that is under way waiting; the next tick tries it again."""
+    try:
+        return due.reserve()
+    except queue.AWAY:
+        raise
+    except Exception:
+        logger.exception("Nothing can be reserved")
+        return []
+
+
+def _advance(begun: Pending, wake: Wake) -> list[Job]:
+    """Write the answers to these steps, and to those that follow at once; return the jobs that had been begun."""
+    pending, renewed_s = dict(begun), time.monotonic()
     while pending:
         for job in answers.write_all({future: pending.pop(future) for future in _arrived(pending)}, wake):
             pending[loop.submit(steps.step(job))] = job
         if time.monotonic() - renewed_s > RENEW_S / 2:
             queue.renew(job.claim for job in pending.values())
             renewed_s = time.monotonic()
+    return list(begun.values())
 
 
 def _arrived(pending: Mapping[Future[Answer], Job]) -> list[Future[Answer]]:

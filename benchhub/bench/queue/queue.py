@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, models, transaction
@@ -80,7 +81,8 @@ def reserve() -> list[int]:
     judge_canaries()
     tenancies.end()
     Hold.objects.filter(run=None, free_at__lte=Now()).delete()
-    keys = [run.pk for run in _next_of_each_driver() if _reserve(run)]
+    action = "reserve a run of it"
+    keys = [run.pk for run in _next_of_each_driver() if or_pause(run.experiment, partial(_reserve, run), action)]
     promises.renew()
     return keys
 
@@ -95,7 +97,7 @@ def _next_of_each_driver() -> list[Run]:
     )
 
 
-def _reserve(run: Run) -> bool:
+def _reserve(run: Run, _: Experiment) -> bool:
     if run.cancel_asked_at:
         return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
     if reason := _missing_data_set(run):
