@@ -6,6 +6,7 @@ from pathlib import Path
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+from kombu.transport.redis import Channel
 
 from benchhub import heartbeat
 
@@ -23,6 +24,9 @@ IMPATIENT = {
 }
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["benchhub.bench.execute"])
+# What a worker has in hand when the broker goes is not put back: it only wakes workers, and the attempt ends the worker
+# where the connection has been given up already (Kombu 5.7: 'NoneType' object has no attribute 'hostname').
+Channel.do_restore = False
 # HEARTBEAT_FILE: where worker and ticker leave signs of life for health checks.
 if "HEARTBEAT_FILE" in os.environ:
     heartbeat.keep(Path(os.environ["HEARTBEAT_FILE"]))
