@@ -325,6 +325,7 @@ def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system,
     worker.tick()
     run = planned.runs.get()
     folder = target.work_directory / "runs" / str(run.uuid) / "1"
+    worker.until(lambda: (folder / "pid").is_file() and (folder / "pid").read_text())
     _, wrapper, _, command, _ = (folder / "pid").read_text().split()
     os.kill(int(wrapper), signal.SIGKILL)
     os.killpg(int(command), signal.SIGKILL)
