@@ -45,6 +45,8 @@ class Cluster:
     `folder` is absolute and holds `mark`, data and socket: nothing without the mark is touched. `initdb_options` are
     words for initdb. `settings` are as asked for; of all else the server has its own defaults. `settings_in_force` are
     the same as pg_settings shows them once they are in force; what the server chooses itself is not among them.
+    `os_settings` are the host's for the time of the run, as they are written; afterwards what was there before is put
+    back.
     """
 
     folder: str
@@ -54,6 +56,7 @@ class Cluster:
     initdb_options: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     settings_in_force: Mapping[str, str] = field(default_factory=dict)
+    os_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from runners.clusters import script as cluster_script
 from runners.collection import Collected, exit_code, parse_collected, size
 from runners.confinement import apart
 from runners.contract import RunSpec
+from runners.os_settings.script import put_back_function
 from runners.password_file import PASSWORD_FILE, password_lines
 from runners.script import command_script, leftover_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
@@ -278,6 +279,7 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], deadline_s: int) -> 
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
     writes = "\n".join(here_document(f"cat > {name}", text) for name, text in files.items())
     parts = [
+        put_back_function(),
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
         _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),

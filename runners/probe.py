@@ -17,7 +17,8 @@ from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
 from runners.job import sensible
-from runners.readings import decimal, read_sections, storable_facts
+from runners.os_settings.script import COMMAND, HELPER
+from runners.readings import decimal, read_sections, storable_facts, whole
 from runners.ssh import Connections, RemoteFailure, Target
 
 PROBE_TIMEOUT_S = 60.0
@@ -58,7 +59,10 @@ KERNEL_OPTIONS = re.compile(
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)(=.*)?"
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
-MAY_BE_ABSENT = ("cpu_governors", "dmi", "kernel_options", "drop_caches", "virtualization", "memory_modules", "servers")
+MAY_BE_ABSENT = (
+    "cpu_governors", "dmi", "kernel_options", "drop_caches", "os_settings", "virtualization", "memory_modules",
+    "servers",
+)  # fmt: skip
 # A container sees the disks of its host as they are; every other sign is one of a virtual machine.
 CONTAINERS = {
     "container", "container-other", "docker", "lxc", "lxc-libvirt", "openvz", "podman", "rkt", "systemd-nspawn",
@@ -73,7 +77,7 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     Sizes are bytes; `time_skew_s` is the target's clock minus this machine's, give or take the round trip.
     `prefixes` are further places where PostgreSQL is installed. Raises as `Connections.run`.
     """
-    values = {"sysctls": SYSCTLS, "tools": TOOLS, "prefixes": prefixes}
+    values = {"sysctls": SYSCTLS, "tools": TOOLS, "prefixes": prefixes, "os_helper": [HELPER], "os_command": [COMMAND]}
     answer = await _answer(connections, target, _script("probe.sh", values))
     with sensible(target, answer):
         facts, folders = await apart(_read_probe, answer)
@@ -140,6 +144,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "uptime_s": decimal(uptime.partition(" ")[0]),
         "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
+        "os_settings": whole(sections.get("os_settings", "").strip()),  # the version of the helper
         "tools": tools,
         "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),

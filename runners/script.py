@@ -57,7 +57,7 @@ def command_script(spec: RunSpec, tool: Tool) -> str:
     """
     parts = [_head(spec), f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"]
     parts += [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
-    parts += [cluster_script.BEGIN] if spec.cluster else []
+    parts += [cluster_script.begin(spec.cluster)] if spec.cluster else []
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runners.contract import PREPARATION_FAILED, Cluster, RunSpec
+from runners.os_settings import script as os_script
 from runners.tools.shell import psql
 
 FILE = "cluster.sh"
@@ -15,10 +16,14 @@ LEFTOVER_STOP_S = 8  # whoever was killed is waited for no longer
 NOT_READY = "The cluster was not made ready."
 
 # The end of the shell stops the server, also by a signal; a shell that is killed leaves that to the guard.
-BEGIN = f"""\
+# Settings of the operating system are put back when the server has ended, whose memory they may be about.
+HEAD = f"""\
 . ./{FILE}
 trap 'exit 143' TERM INT HUP
-trap cluster_end EXIT
+"""
+WITHOUT_OS = "trap cluster_end EXIT\n"
+WITH_OS = f". ./{os_script.FILE}\ntrap 'cluster_end; os_end' EXIT\n{os_script.BEGIN}"
+BEGIN = f"""\
 step cluster
 cluster_begin >&2 || fail {PREPARATION_FAILED} '{NOT_READY}'
 """
@@ -39,7 +44,12 @@ def files(spec: RunSpec) -> dict[str, str]:
         f"cluster_unmet() {{\n{unmet}\n}}",
         FUNCTIONS.read_text(),
     ]
-    return {FILE: "\n".join(parts)}
+    return {FILE: "\n".join(parts), **os_script.files(spec)}
+
+
+def begin(cluster: Cluster) -> str:
+    """Return sh text that changes the host's settings, if any are asked for, and starts the cluster."""
+    return f"{HEAD}{WITH_OS if cluster.os_settings else WITHOUT_OS}{BEGIN}"
 
 
 def values(cluster: Cluster) -> str:

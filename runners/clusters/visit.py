@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from runners.contract import Cluster
 from runners.job import sensible
+from runners.os_settings.script import put_back_function
 from runners.readings import read_sections, storable, whole
 from runners.ssh import Connections, RemoteFailure, Target
 
@@ -125,6 +126,6 @@ def _text(cluster: Cluster, work_directory: str, purpose: Purpose, port: int, us
         "user": username,
     }
     lines = ["export LC_ALL=C", *(f"{name}={shlex.quote(word)}" for name, word in words.items())]
-    parts = [*lines, values(cluster), FUNCTIONS.read_text(), VISIT.read_text()]
+    parts = [*lines, put_back_function(), values(cluster), FUNCTIONS.read_text(), VISIT.read_text()]
     # Read whole before anything runs: a visit whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"

@@ -53,10 +53,10 @@ cluster_locked() {
     )
 }
 
-# Run the words without the locks of an attempt and of the cluster: a server outlives both. By exec in a subshell, as a
+# Run the words without the locks of an attempt and of the cluster, and what its OS settings hang on: a server outlives all. By exec in a subshell, as a
 # shell that closes descriptors for a command alone keeps copies of them.
 cluster_apart() (
-    exec < /dev/null 5>&- 7>&- 8>&- 9>&-
+    exec < /dev/null 4>&- 5>&- 7>&- 8>&- 9>&-
     "$@"
 )
 
@@ -78,7 +78,7 @@ cluster_make() {
 cluster_single() {
     echo "$3" > "$cluster/single.sql" || return 1
     (
-        exec < "$cluster/single.sql" 5>&- 7>&- 8>&- 9>&-
+        exec < "$cluster/single.sql" 4>&- 5>&- 7>&- 8>&- 9>&-
         exec "$cluster_bin/postgres" --single -j -D "$cluster/$1" "$2" > "$cluster/single.log" 2>&1
     )
     if [ $? -ne 0 ] || grep -q -E 'ERROR|FATAL|PANIC' "$cluster/single.log"; then
@@ -145,7 +145,7 @@ cluster_start() {
         : > "$cluster/data/postgresql.auto.conf" && : > "$cluster/server.log" &&
         rm -f -- "$cluster/server.log.old" || return 1
     (
-        exec 6>> "$cluster/alive" < /dev/null > /dev/null 5>&- 7>&- 8>&- 9>&-
+        exec 6>> "$cluster/alive" < /dev/null > /dev/null 4>&- 5>&- 7>&- 8>&- 9>&-
         flock -s -w 10 6 || exit 1
         exec setsid -w "$cluster_bin/pg_ctl" -D "$cluster/data" -w -t 300 -l "$cluster/server.log" start 6>&6
     )
@@ -170,7 +170,7 @@ cluster_shorten_log() {
 # Goes on after the attempt has ended, however it ended: then it stops the server. Until then it keeps the log short.
 cluster_guard() {
     (
-        exec < /dev/null > /dev/null 2>&1 7>&- 8>&- 9>&-
+        exec < /dev/null > /dev/null 2>&1 4>&- 7>&- 8>&- 9>&-
         exec setsid /bin/sh ./cluster.sh guard
     ) &
 }

@@ -46,6 +46,7 @@ remove() {
 if [ "$purpose" != look ]; then
     exec 9>> "$work/host.lock"
     flock -w 1 9 || refuse BUSY
+    or_refuse os_put_back
 fi
 if [ "$purpose" = make ]; then
     or_refuse cluster_claim

@@ -139,6 +139,8 @@ grep -o -E '/[^ ]*/\.s\.PGSQL\.[0-9]+$' /proc/net/unix 2> /dev/null | sort -u | 
 section drop_caches
 if [ -w /proc/sys/vm/drop_caches ]; then echo directly
 elif sudo -n -l sh -c 'echo 3 > /proc/sys/vm/drop_caches' > /dev/null 2>&1; then echo by sudo; fi
+section os_settings
+if [ -e "$os_helper" ]; then $os_command version 2> /dev/null; fi
 section tools
 for name in $tools; do
     path=$(command -v "$name") && echo "$name=$path"

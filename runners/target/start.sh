@@ -24,6 +24,7 @@ if [ -e cancel ]; then echo TOMBSTONED; exit 0; fi
 # A second's patience: the wrapper before this one may be on its last line.
 exec 9>> "$work/host.lock"
 if ! flock -w 1 9; then echo BUSY; exit 0; fi
+os_put_back || exit 8
 echo "$run $number" > "$work/holder"
 
 write_files

@@ -25,6 +25,11 @@ def _layer(sentence: str, *messages: str) -> Layer:
 # The first that matches is to blame: a server that has no room says so before what it brings down.
 LAYERS = (
     _layer(
+        "BenchHub may not change settings of the operating system there: its helper and the rule for sudo are missing.",
+        "OS rule error: ",
+    ),
+    _layer("The operating system did not take a setting.", "OS setting error: "),
+    _layer(
         "The disk of PostgreSQL's host is full.",
         r"(?:ERROR|FATAL|PANIC): [^\n]{0,300}(?:No space left on device|Disk quota exceeded)",
     ),

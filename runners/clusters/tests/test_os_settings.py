@@ -1,0 +1,155 @@
+"""Settings of the operating system on a real host: changed for a run, read back, put back however the run ends.
+
+The machine of the tests is that host: each test puts back what it changes, whatever happens, and one of them at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners import job
+from runners.clusters.visit import visit
+from runners.job import StartOutcome
+from runners.os_settings import script
+from runners.os_settings.answer import OsValue, doubts, read_log
+from runners.os_settings.testing import RootHelper, settings_guarded, value
+from runners.ssh import RemoteFailure
+from runners.tools.layers import with_layer
+
+NAMES = ("vm.dirty_expire_centisecs", "vm.dirty_ratio", "transparent_hugepage")
+pytestmark = [pytest.mark.target, pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")]
+
+
+@pytest.fixture
+def before():
+    """Return what the machine's settings are, once nobody else's test changes them."""
+    with settings_guarded(*NAMES) as values:
+        yield values
+
+
+@pytest.fixture
+def helper(daemon, monkeypatch, before):
+    assert before
+    made = RootHelper(Path("/tmp") / f"bhos{secrets.token_hex(4)}", daemon.username)
+    monkeypatch.setattr(script, "COMMAND", made.command)
+    monkeypatch.setattr(script, "STATE_FOLDER", str(made.state))
+    yield made
+    made.restore()
+    made.remove()
+
+
+async def spec_with(driver, os_settings, **changes):
+    spec = await driver.spec(**changes)
+    return replace(spec, cluster=replace(spec.cluster, os_settings=os_settings))
+
+
+def other(before: dict[str, str], name: str) -> str:
+    return str(int(before[name]) + 7)
+
+
+async def begun(driver, spec, name: str, during: str):
+    """Return an attempt under way, once the setting is changed."""
+    attempt = driver.attempt()
+    place = (driver.connections, driver.target, attempt)
+    assert await job.start(*place, spec) is StartOutcome.STARTED
+    await driver.until(lambda: value(name) == during)
+    return place
+
+
+async def test_settings_are_in_force_during_a_run_and_put_back_after_it(driver, helper, before):
+    thp = "never" if before["transparent_hugepage"] != "never" else "madvise"
+    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "transparent_hugepage": thp}
+    spec = await spec_with(driver, asked, kind="load", deadline_s=300)
+    collected = await driver.run(spec)
+    assert collected.outputs.returncode == 0, collected.outputs.stderr
+    log = read_log(collected.outputs.files["os_settings.log"])
+    assert log.values == {name: OsValue(before[name], asked[name], asked[name], before[name]) for name in asked}
+    assert list(doubts(asked, log)) == []
+    assert {name: value(name) for name in NAMES} == before
+    assert not (helper.state / "before").exists() and driver.servers == []
+
+
+async def test_of_a_pair_the_other_setting_is_in_force_again(driver, helper, before):
+    spec = await spec_with(driver, {"vm.dirty_bytes": "104857600"}, kind="load")
+    collected = await driver.run(spec)
+    assert read_log(collected.outputs.files["os_settings.log"]).values["vm.dirty_bytes"].end == "104857600"
+    assert value("vm.dirty_ratio") == before["vm.dirty_ratio"] and value("vm.dirty_bytes") == "0"
+    assert not (helper.state / "before").exists()
+
+
+@pytest.mark.parametrize("victim", ["command", "job"])
+async def test_a_run_whose_shell_is_killed_leaves_no_setting_changed(driver, helper, before, victim):
+    name = "vm.dirty_expire_centisecs"
+    during = other(before, name)
+    spec = await spec_with(driver, {name: during}, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    place = await begun(driver, spec, name, during)
+    folder = Path(driver.work) / "runs" / place[2].run / "1"
+    _, wrapper, _, command, _ = (folder / "pid").read_text().split()
+    if victim == "job":
+        os.kill(int(wrapper), signal.SIGKILL)
+    os.killpg(int(command), signal.SIGKILL)
+    await driver.until(lambda: value(name) == before[name])
+    await driver.until(lambda: not (helper.state / "before").exists())
+    assert {name: value(name) for name in NAMES} == before
+
+
+async def test_a_cancelled_run_leaves_no_setting_changed(driver, helper, before):
+    name = "vm.dirty_expire_centisecs"
+    during = other(before, name)
+    spec = await spec_with(driver, {name: during}, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    place = await begun(driver, spec, name, during)
+    await job.cancel(*place)
+    assert value(name) == before[name] and not (helper.state / "before").exists()
+    assert driver.servers == []
+
+
+@pytest.mark.parametrize("by", ["start", "visit"])
+async def test_what_a_killed_helper_left_is_put_back_before_anything_else(driver, helper, before, by):
+    name = "vm.dirty_expire_centisecs"
+    helper.state.mkdir()
+    (helper.state / "before").write_text(f"/proc/sys/vm/dirty_expire_centisecs {before[name]}\n")
+    Path("/proc/sys/vm/dirty_expire_centisecs").write_text(other(before, name))
+    if by == "start":
+        await driver.run(await driver.spec(kind="load"))
+    else:
+        await visit(driver.connections, driver.target, driver.cluster, driver.work, "stop", 5432)
+    assert value(name) == before[name] and not (helper.state / "before").exists()
+
+
+async def test_nothing_starts_while_an_earlier_setting_cannot_be_put_back(driver, helper, before):
+    assert before
+    helper.state.mkdir()
+    (helper.state / "before").write_text("/proc/sys/kernel/ostype Minix\n")
+    place = (driver.connections, driver.target, driver.attempt())
+    with pytest.raises(RemoteFailure, match="left ostype"):
+        await job.start(*place, await driver.spec(kind="load"))
+    assert (await job.look(*place)).started is False
+    (helper.state / "before").unlink()
+
+
+async def test_a_value_that_the_kernel_does_not_take_fails_the_run_with_its_layer(driver, helper, before):
+    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "read_ahead_kb": "63"}
+    collected = await driver.run(await spec_with(driver, asked, kind="load"))
+    assert collected.outputs.returncode == 96
+    assert with_layer(collected.outputs.stderr.decode()).startswith("The operating system did not take a setting.")
+    assert b"read_ahead_kb" in collected.outputs.stderr
+    assert {name: value(name) for name in NAMES} == before
+    assert not driver.folder.exists() and not (helper.state / "before").exists()
+
+
+async def test_an_account_without_the_rule_is_told_what_is_missing_and_nothing_is_changed(
+    driver, helper, before, monkeypatch
+):
+    monkeypatch.setattr(script, "COMMAND", f"{helper.folder}/no-such-sudo -n helper")
+    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs")}
+    collected = await driver.run(await spec_with(driver, asked, kind="load"))
+    assert collected.outputs.returncode == 96
+    assert with_layer(collected.outputs.stderr.decode()).startswith("BenchHub may not change settings of the operating")
+    assert {name: value(name) for name in NAMES} == before
+    assert not driver.folder.exists()
