@@ -31,6 +31,7 @@ PURE_RUNNERS = (
     "runners.tools",
     "runners.keys",
     "runners.inspection.answer",
+    "runners.os_settings",
 )
 # For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {

@@ -16,6 +16,7 @@ VIEWERS = frozenset({
     "run", "run-live", "run-log", "evidence", "queue", "experiment-live",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
+    "os-settings-helper",
     "run-series", "run-latency", "run-telemetry",
     "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
     "hosts", "host", "host-times", "instances", "instance-test", "cluster", "hardware-list", "prices", "price-sheets",

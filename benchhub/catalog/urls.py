@@ -11,6 +11,7 @@ from .workloads import views as workloads
 urlpatterns = [
     path("hosts/", hosts.hosts, name="hosts"),
     path("hosts/add", hosts.add, name="host-add"),
+    path("hosts/os-settings-helper", hosts.os_helper, name="os-settings-helper"),
     path("hosts/<int:pk>/", hosts.host, name="host"),
     path("hosts/<int:pk>/edit", hosts.edit, name="host-edit"),
     path("hosts/<int:pk>/look", hosts.look, name="host-look"),

@@ -48,12 +48,12 @@ def facts(log: OsLog) -> dict[str, dict[str, str | None]]:
     return {name: asdict(value) for name, value in log.values.items()}
 
 
-def doubts(asked: Mapping[str, str], log: OsLog) -> Iterator[Doubt]:
+def doubts(requests: Mapping[str, str], log: OsLog) -> Iterator[Doubt]:
     """Yield a doubt for each setting that did not last as it was asked for, or was not put back."""
-    if asked and log.is_overdue:
+    if requests and log.is_overdue:
         text = "The settings of the operating system were put back at a deadline, before the run had ended."
         yield Doubt("os-settings-overdue", text)
-    for name, requested in asked.items():
+    for name, requested in requests.items():
         value = log.values.get(name, OsValue())
         if value.end is None:
             yield Doubt("os-settings-changed", f"Nothing tells what {name} was at the end of the run.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from .names import SETTINGS
 
 FILE = "os_settings.sh"
 HELPER = "/usr/local/sbin/benchhub-os-settings"
+DOWNLOADED = Path(HELPER).name
 COMMAND = f"sudo -n {HELPER}"
 STATE_FOLDER = "/run/benchhub-os-settings"
 VERSION = 1
+ACCOUNT = re.compile("[a-z_][a-z0-9_.-]{0,63}")
 SCRIPTS = Path(__file__).parent.parent / "target"
 # What comes after the deadline of a run: its server is stopped, and what it left is listed.
 LONGER_S, WITHOUT_DEADLINE_S = 1800, 86_400
@@ -25,8 +28,11 @@ os_begin || fail {PREPARATION_FAILED} '{NOT_APPLIED}'
 
 
 def sudo_rule(username: str) -> str:
-    """Return the line for /etc/sudoers.d that lets the account use the helper, and nothing else."""
-    return f"{username} ALL=(root) NOPASSWD: {HELPER}"
+    """Return the line for /etc/sudoers.d that lets the account use the helper, and nothing else.
+
+    What sudo would read as a group, an alias or several accounts is not written there: ACCOUNT stands in its place.
+    """
+    return f"{username if ACCOUNT.fullmatch(username) else 'ACCOUNT'} ALL=(root) NOPASSWD: {HELPER}"
 
 
 def helper_text(*, root: str = "", folder: str = STATE_FOLDER) -> str:

@@ -66,6 +66,14 @@ def test_no_swap_is_a_fact_and_not_missing():
     assert "swap_bytes" not in facts["missing"]
 
 
+def test_whether_settings_of_the_operating_system_may_be_changed_is_no_part_of_what_the_machine_is():
+    assert "os_settings" not in parse_probe(SECTIONS) and "os_settings" not in parse_probe(SECTIONS)["missing"]
+    assert "os_settings" not in parse_probe({**SECTIONS, "os_settings": "refused by <b>somebody</b>\n"})
+    allowed = parse_probe({**SECTIONS, "os_settings": "1\n"})
+    assert allowed["os_settings"] == 1
+    assert facts_digest_input(allowed) == facts_digest_input(parse_probe(SECTIONS))
+
+
 def test_whether_caches_may_be_dropped_is_found_by_a_check_and_no_part_of_what_the_machine_is():
     assert "drop_caches" not in parse_probe(SECTIONS)
     assert "drop_caches" not in parse_probe(SECTIONS)["missing"]

@@ -167,6 +167,7 @@ PAGES_ONLY = {
         "A token that leaked must not weaken the sign-in.",
     ),
     "token-add": "A token that leaked must not outlive its revocation in another one.",
+    "os-settings-helper": "It is one script, which a person reads before root installs it.",
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",
     "metrics": "Likewise.",

@@ -21,6 +21,7 @@ from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
+from runners.os_settings import answer as os_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import looks, steps, visits, workers
@@ -238,6 +239,8 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     """Return what was counted around the run; the host facts are those of the last probe, which stands beside it."""
     counters = steps.counters(job_, ended)
+    os_log = os_answer.read_log(ended.collected.outputs.files.get(os_answer.LOG_FILE, b""))
+    os_settings = job_.spec.cluster.os_settings if job_.spec.cluster else {}
     hosts = {host.name: _driver_facts(host, job_.spec.bin_directory) for host in hosts_of(run)}
     return ingest.Observed(
         settings=counters.settings,
@@ -248,7 +251,8 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             "hosts": {name: probe.facts_digest_input(facts) for name, facts in hosts.items()},
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
         },
-        deltas=counters.deltas,
+        deltas={**counters.deltas, **({"os_settings": os_answer.facts(os_log)} if os_settings else {})},
+        doubts=tuple(os_answer.doubts(os_settings, os_log)),
         restarted=bool(counters.deltas.get("restarted")),
     )
 

@@ -90,6 +90,16 @@ class Preview:
     costs: Costs
     parts: tuple[Part, ...]
 
+    @property
+    def os_changes(self) -> list[str]:
+        """Return what each run changes of its host's operating system, and what it puts back, as sentences."""
+        systems = [system for system in self.plan_request.systems if system.configuration.os_settings]
+        return [
+            f"{system.instance.host}, for {system.label}: {_assignments(system.configuration.os_settings)}."
+            for system in systems
+            if system.instance.own_cluster
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -131,6 +141,10 @@ def look(plan_request: PlanRequest) -> Preview:
         costs=costs,
         parts=tuple(_part(part, part_steps) for part, part_steps in zip(plan_request.parts, steps, strict=True)),
     )
+
+
+def _assignments(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
 def _part(experiment: Experiment, steps: Sequence[plan.Step]) -> Part:

@@ -42,6 +42,7 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
     yield from _tenants(plan_request)
     yield from _times(plan_request)
     yield from described_twice(plan_request.systems)
+    yield from _os_settings(plan_request.systems)
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
         if system.label != label:
             yield f"'{label}' is known already, and will be shown as '{system.label}'."
@@ -195,6 +196,16 @@ def _between(part: Experiment, other: Experiment) -> str:
         f"It comes between the runs of {other}, which then wait: its own data set is loaded first (about "
         f"{duration(own_s)}), and that of {other} anew afterwards (about {duration(others_s)})."
     )
+
+
+def _os_settings(systems: Sequence[System]) -> Iterator[str]:
+    for system in systems:
+        os_settings, instance = system.configuration.os_settings, system.instance
+        if os_settings and not instance.own_cluster:
+            yield (
+                f"{', '.join(os_settings)} of {system.configuration} must be set on the host of {instance} already: "
+                "settings of the operating system are changed for clusters of BenchHub's own alone."
+            )
 
 
 def disk_of(system: System) -> Mapping[str, Any]:

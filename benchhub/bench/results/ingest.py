@@ -44,7 +44,8 @@ STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 class Observed:
     """Facts around a run, already parsed: server settings and version, hosts, differences over the measured part.
 
-    `remarks` are about what was observed beside the load: they stand beside a result, and are no reason of a failure.
+    `remarks` and `doubts` are about what was observed beside the load: they stand beside a result, and are no reason of
+    a failure.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Observed:
     deltas: Mapping[str, Any] = field(default_factory=dict)
     restarted: bool = False
     remarks: Sequence[str] = ()
+    doubts: Sequence[RunnerDoubt] = ()
 
 
 def keep_evidence(attempt: Attempt, outputs: Outputs, manifest: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
@@ -150,7 +152,8 @@ def step_reason(outputs: Outputs) -> str:
 def store_result(run: Run, attempt: Attempt, result: RunResult, observed: Observed) -> None:
     """Store the rows of a measuring run that ended well."""
     differences = settings_that_differ(run, observed.settings)
-    doubts = [*map(difference_doubt, differences), *verdict_doubts(run, result, observed)]
+    observed_doubts = [weighed(doubt.code, doubt.text) for doubt in observed.doubts]
+    doubts = [*map(difference_doubt, differences), *verdict_doubts(run, result, observed), *observed_doubts]
     result_row(run, attempt, result, observed, doubts).save()
     Series.objects.bulk_create(series_rows(run, result))
     LatencyHistogram.objects.bulk_create(histogram_rows(run, result))

@@ -40,7 +40,7 @@ from .evidence import command_line, command_text
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
 from .series import SeriesGroup, is_zero, metric_words, series_groups
-from .settings import Setting, requested_settings, setting_rows, unmet_settings
+from .settings import OsSetting, Setting, os_rows, requested_settings, setting_rows, unmet_settings
 from .spec import spec_facts
 from .timeline import figure, panels
 from .timeline.ghosts import ghosts_of
@@ -294,9 +294,14 @@ class RunPage:
         return requested_settings(self.system.configuration.settings, self.found.settings) if self.found else []
 
     @cached_property
+    def os_settings(self) -> list[OsSetting]:
+        return os_rows(self.run.spec, self._deltas.get("os_settings", {})) if self.found else []
+
+    @cached_property
     def facts(self) -> list[Section]:
         return sections(("Server", self.found.server), ("Host", self.found.host)) if self.found else []
 
     @cached_property
     def deltas(self) -> list[Section]:
-        return sections(("Differences", self._deltas)) if self.found else []
+        deltas = {name: value for name, value in self._deltas.items() if name != "os_settings"}
+        return sections(("Differences", deltas)) if self.found else []

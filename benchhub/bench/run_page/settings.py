@@ -39,6 +39,35 @@ def unmet_settings(rows: Iterable[Mapping[str, str]]) -> list[Setting]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class OsSetting:
+    """A setting of the operating system as asked for, and as it was around the run; '' where nothing tells."""
+
+    name: str
+    requested: str
+    before: str
+    end: str
+    after: str
+
+    @property
+    def lasted(self) -> bool:
+        return self.end == self.requested
+
+    @property
+    def is_back(self) -> bool:
+        return self.before == self.after
+
+
+def os_rows(spec: Mapping[str, Any], values: Mapping[str, Any]) -> list[OsSetting]:
+    """Return the settings of the operating system that the run changed, by its spec and what was read around it."""
+    cluster = spec.get("cluster") or {}
+    rows = [(name, requested, values.get(name) or {}) for name, requested in cluster.get("os_settings", {}).items()]
+    return [
+        OsSetting(name, requested, *(row.get(moment) or "" for moment in ("before", "end", "after")))
+        for name, requested, row in rows
+    ]
+
+
 def _number_and_unit(text: str) -> tuple[str, str | None]:
     number, _, unit = text.partition(" ")
     return (number, unit) if unit and number.lstrip("-").isdecimal() else (text, None)

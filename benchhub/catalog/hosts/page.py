@@ -25,6 +25,7 @@ from benchhub.catalog.shared.machines import (
     unlike_sockets,
 )
 from benchhub.ui.facts import Fact
+from runners.os_settings.script import DOWNLOADED, HELPER, VERSION, sudo_rule
 
 # Which package brings what a run cannot do without.
 PACKAGES = {"flock": "util-linux", "setsid": "util-linux", "sha256sum": "coreutils", "timeout": "coreutils"}
@@ -58,6 +59,19 @@ class HostPage:
     @property
     def install_line(self) -> str:
         return install_line(self.host)
+
+    @property
+    def os_helper_lines(self) -> str:
+        """Return the lines that install the helper for settings of the operating system, as root on the host."""
+        return (
+            f"install -o root -g root -m 755 {DOWNLOADED} {HELPER}\n"
+            f"echo {shlex.quote(sudo_rule(self.host.username))} > /etc/sudoers.d/benchhub\n"
+            "chmod 440 /etc/sudoers.d/benchhub && visudo -c"
+        )
+
+    @property
+    def has_os_helper(self) -> bool:
+        return bool(self.host.facts.get("os_settings") == VERSION)
 
     @property
     def offered(self) -> str:

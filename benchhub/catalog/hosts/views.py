@@ -18,6 +18,7 @@ from benchhub.celery import wake
 from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
+from runners.os_settings.script import DOWNLOADED, helper_text
 
 from . import page
 from .forms import HostForm
@@ -85,6 +86,12 @@ def _form(request: HttpRequest, form: HostForm, **context: Any) -> HttpResponse:
 def host(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(page.host(), pk=pk)
     return render(request, "catalog/host.html", {"host": row, "page": page.HostPage(row)})
+
+
+def os_helper(_request: HttpRequest) -> HttpResponse:
+    """Hand out the helper that an administrator of a host installs there."""
+    headers = {"Content-Disposition": f'attachment; filename="{DOWNLOADED}"'}
+    return HttpResponse(helper_text(), content_type="text/plain; charset=utf-8", headers=headers)
 
 
 @require_POST

@@ -9,6 +9,8 @@ from benchhub.analysis.protocol import applicable
 from benchhub.analysis.protocol.parameters import parameter
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
 from runners import contract
+from runners.os_settings import names
+from runners.os_settings.script import VERSION
 
 NOT_MADE = "BenchHub has not made this cluster yet: its page says how far it is."
 OLDEST = 110_000
@@ -21,7 +23,22 @@ def refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
     if build is None:
         return [NOT_MADE]
     settings = applicable.spelled(configuration.settings, build.parameters)
-    return applicable.refusals(settings, _server(cluster, build, build.parameters))
+    sentences = applicable.refusals(settings, _server(cluster, build, build.parameters))
+    return [*sentences, *_os_refusals(cluster, configuration)]
+
+
+def _os_refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
+    """Return why settings of the operating system are not applied on the cluster's host; empty if none is asked for."""
+    host = cluster.instance.host
+    if not configuration.os_settings or host is None:
+        return []
+    sentences = names.refusals(configuration.os_settings, host.facts.get("memory_bytes"))
+    if sentences or host.facts.get("os_settings") == VERSION:
+        return sentences
+    return [
+        f"{host.username} may not change settings of the operating system on {host}, as its last probe found: the page "
+        "of the host says what an administrator installs there. Then probe it again."
+    ]
 
 
 def need_restart(cluster: Cluster, configuration: Configuration) -> list[str]:
@@ -48,6 +65,7 @@ def asked_cluster(cluster: Cluster, configuration: Configuration) -> contract.Cl
         initdb_options=initdb_options(cluster),
         settings=settings,
         settings_in_force=applicable.applied(settings, server) if server else {},
+        os_settings=names.applied(configuration.os_settings),
     )
 
 

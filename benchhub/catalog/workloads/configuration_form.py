@@ -44,8 +44,11 @@ class ConfigurationForm(RevisedForm):
     os_settings = SettingsField(
         OS_EXAMPLE,
         label="Settings of the operating system",
-        help_text="A line each, as in sysctl.conf.",
-        json_help="Each name with its value, as in sysctl.conf.",
+        help_text=(
+            "A line each, as in sysctl.conf, or transparent_hugepage = never, read_ahead_kb = 4096. Each run on a "
+            "cluster of BenchHub's own changes them and puts them back; elsewhere they only say what is set there."
+        ),
+        json_help="Each name with its value, as in sysctl.conf. Runs on clusters of BenchHub's own apply them.",
     )
     rare_names = ()
     followers = ((Instance, "configuration"),)

@@ -64,13 +64,15 @@ async def begun(driver, spec, name: str, during: str):
 
 async def test_settings_are_in_force_during_a_run_and_put_back_after_it(driver, helper, before):
     thp = "never" if before["transparent_hugepage"] != "never" else "madvise"
-    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "transparent_hugepage": thp}
-    spec = await spec_with(driver, asked, kind="load", deadline_s=300)
+    requests = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "transparent_hugepage": thp}
+    spec = await spec_with(driver, requests, kind="load", deadline_s=300)
     collected = await driver.run(spec)
     assert collected.outputs.returncode == 0, collected.outputs.stderr
     log = read_log(collected.outputs.files["os_settings.log"])
-    assert log.values == {name: OsValue(before[name], asked[name], asked[name], before[name]) for name in asked}
-    assert list(doubts(asked, log)) == []
+    assert log.values == {
+        name: OsValue(before[name], requests[name], requests[name], before[name]) for name in requests
+    }
+    assert list(doubts(requests, log)) == []
     assert {name: value(name) for name in NAMES} == before
     assert not (helper.state / "before").exists() and driver.servers == []
 
@@ -134,8 +136,8 @@ async def test_nothing_starts_while_an_earlier_setting_cannot_be_put_back(driver
 
 
 async def test_a_value_that_the_kernel_does_not_take_fails_the_run_with_its_layer(driver, helper, before):
-    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "read_ahead_kb": "63"}
-    collected = await driver.run(await spec_with(driver, asked, kind="load"))
+    requests = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs"), "read_ahead_kb": "63"}
+    collected = await driver.run(await spec_with(driver, requests, kind="load"))
     assert collected.outputs.returncode == 96
     assert with_layer(collected.outputs.stderr.decode()).startswith("The operating system did not take a setting.")
     assert b"read_ahead_kb" in collected.outputs.stderr
@@ -147,8 +149,8 @@ async def test_an_account_without_the_rule_is_told_what_is_missing_and_nothing_i
     driver, helper, before, monkeypatch
 ):
     monkeypatch.setattr(script, "COMMAND", f"{helper.folder}/no-such-sudo -n helper")
-    asked = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs")}
-    collected = await driver.run(await spec_with(driver, asked, kind="load"))
+    requests = {"vm.dirty_expire_centisecs": other(before, "vm.dirty_expire_centisecs")}
+    collected = await driver.run(await spec_with(driver, requests, kind="load"))
     assert collected.outputs.returncode == 96
     assert with_layer(collected.outputs.stderr.decode()).startswith("BenchHub may not change settings of the operating")
     assert {name: value(name) for name in NAMES} == before

@@ -9,11 +9,11 @@ end vm.swappiness 1
 after vm.swappiness 60
 ended 0
 """
-ASKED = {"vm.swappiness": "1"}
+REQUESTS = {"vm.swappiness": "1"}
 
 
 def codes(log: bytes) -> list[str]:
-    return [doubt.code for doubt in doubts(ASKED, read_log(log))]
+    return [doubt.code for doubt in doubts(REQUESTS, read_log(log))]
 
 
 def test_the_four_moments_of_a_setting_are_read():
@@ -25,7 +25,7 @@ def test_the_four_moments_of_a_setting_are_read():
 
 
 def test_a_value_that_somebody_else_changed_is_doubted():
-    [doubt] = doubts(ASKED, read_log(LOG.replace(b"end vm.swappiness 1", b"end vm.swappiness 77")))
+    [doubt] = doubts(REQUESTS, read_log(LOG.replace(b"end vm.swappiness 1", b"end vm.swappiness 77")))
     assert doubt.code == "os-settings-changed"
     assert doubt.text == (
         "vm.swappiness was 77 at the end of the run, although 1 had been set: something else changed it."
@@ -33,13 +33,13 @@ def test_a_value_that_somebody_else_changed_is_doubted():
 
 
 def test_a_setting_that_was_not_put_back_is_doubted():
-    [doubt] = doubts(ASKED, read_log(LOG.replace(b"after vm.swappiness 60", b"after vm.swappiness 1")))
+    [doubt] = doubts(REQUESTS, read_log(LOG.replace(b"after vm.swappiness 60", b"after vm.swappiness 1")))
     assert doubt.code == "os-settings-left"
     assert doubt.text == "vm.swappiness was 60 before the run and is 1 after it: it was not put back."
 
 
 def test_settings_that_were_let_go_at_the_deadline_are_doubted():
-    [doubt] = doubts(ASKED, read_log(LOG.replace(b"held", b"held\noverdue")))
+    [doubt] = doubts(REQUESTS, read_log(LOG.replace(b"held", b"held\noverdue")))
     assert doubt.code == "os-settings-overdue"
 
 

@@ -9,9 +9,9 @@ GIB = 1 << 30
 
 
 def test_the_settings_of_report_c_are_applied():
-    asked = {"vm.nr_hugepages": "17408", "vm.dirty_background_bytes": "67108864", "vm.dirty_bytes": "536870912"}
-    assert refusals(asked, 64 * GIB) == []
-    assert applied(asked) == asked
+    requests = {"vm.nr_hugepages": "17408", "vm.dirty_background_bytes": "67108864", "vm.dirty_bytes": "536870912"}
+    assert refusals(requests, 64 * GIB) == []
+    assert applied(requests) == requests
 
 
 def test_numbers_are_written_as_the_kernel_prints_them():
@@ -78,4 +78,9 @@ def test_a_twin_is_a_twin_both_ways_where_both_are_applied():
 
 
 def test_the_rule_for_sudo_names_one_program():
-    assert sudo_rule("bench") == "bench ALL=(root) NOPASSWD: /usr/local/sbin/benchhub-os-settings"
+    assert sudo_rule("bench-1") == "bench-1 ALL=(root) NOPASSWD: /usr/local/sbin/benchhub-os-settings"
+
+
+@pytest.mark.parametrize("username", ["%wheel", "ALL", "#0", "a,b", "bench\nroot", "!x", "O'Brien", ""])
+def test_what_sudo_would_read_as_more_than_one_account_stands_in_no_rule(username):
+    assert sudo_rule(username).startswith("ACCOUNT ALL=")

@@ -2,7 +2,7 @@
 
 import pytest
 from django.utils import timezone
-from pytest_django.asserts import assertContains
+from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
@@ -104,3 +104,64 @@ def test_a_plan_like_another_has_its_configurations(planner, recipe, own):
     _, systems = preview.like(Experiment.objects.get())
     assert systems[0]["configuration"] == small.pk
     assert Draft(initial=preview.DEFAULTS, systems=systems).systems[0]["configuration"].value() == small.pk
+
+
+SWAPPINESS = {"vm.swappiness": "01", "transparent_hugepage": "never"}
+
+
+def changing_os(name, **changes):
+    return Configuration.objects.create(name=name, os_settings={**SWAPPINESS, **changes})
+
+
+def granted(own, version=1):
+    own.host.facts = {**own.host.facts, "os_settings": version}
+    own.host.save()
+
+
+def test_a_plan_says_what_is_changed_on_the_host_and_that_it_is_put_back(planner, recipe, own):
+    granted(own)
+    form = planned(recipe, own, changing_os("calm"), levels="4")
+    response = planner.post(PLAN, form)
+    assertContains(response, "Changed on the host during each run")
+    assertContains(response, "vm.swappiness = 01, transparent_hugepage = never.")
+    assertContains(response, "is put back when a run has ended")
+    planner.post(NEW, {**form, "queue": "1"})
+    load, run, *_ = Run.objects.order_by("position")
+    assert run.spec["cluster"]["os_settings"] == {"vm.swappiness": "1", "transparent_hugepage": "never"}
+    assert specs.spec_of(run).cluster.os_settings == load.spec["cluster"]["os_settings"]
+
+
+def test_a_plan_that_changes_nothing_on_the_host_says_nothing_of_it(planner, recipe, own):
+    granted(own)
+    response = planner.post(PLAN, planned(recipe, own, configuration("small", work_mem="1MB")))
+    assertNotContains(response, "Changed on the host")
+
+
+@pytest.mark.parametrize("version", [None, 0, 99])
+def test_nothing_is_planned_that_the_account_may_not_change(planner, recipe, own, version):
+    granted(own, version)
+    response = planner.post(NEW, {**planned(recipe, own, changing_os("calm")), "queue": "1"})
+    [sentence] = response.context["page"].draft.systems[0].errors["configuration"]
+    assert sentence.startswith("bench may not change settings of the operating system on box, as its last probe found")
+    assert not Experiment.objects.exists()
+
+
+def test_a_setting_of_the_operating_system_that_is_not_on_the_list_is_refused(planner, recipe, own):
+    granted(own)
+    bad = changing_os("bad", **{"kernel.core_pattern": "|/bin/sh", "vm.swappiness": "300"})
+    response = planner.post(NEW, {**planned(recipe, own, bad), "queue": "1"})
+    sentences = response.context["page"].draft.systems[0].errors["configuration"]
+    assert sentences[0] == "vm.swappiness takes a whole number from 0 to 200."
+    assert sentences[1].startswith("BenchHub does not set kernel.core_pattern of the operating system")
+    assert not Experiment.objects.exists()
+
+
+def test_a_plan_on_somebody_elses_server_says_that_its_operating_system_stays_as_it_is(planner, recipe, box):
+    foreign = testing.make_instance(box, "16.4")
+    foreign.configuration = changing_os("calm")
+    foreign.save()
+    warnings = planner.post(PLAN, form_of(recipe, foreign)).context["page"].preview.warnings
+    assert (
+        "vm.swappiness, transparent_hugepage of calm must be set on the host of pg 16.4 already: settings of the "
+        "operating system are changed for clusters of BenchHub's own alone."
+    ) in warnings

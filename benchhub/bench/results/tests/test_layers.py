@@ -34,6 +34,15 @@ UNREACHED = "PostgreSQL could not be reached from the driver. "
         ("pgbench: could not write log: No space left on device", "The driver's disk is full. "),
         ("ERROR:  out of memory", "PostgreSQL's host ran out of memory. "),
         ("out of memory", "The driver ran out of memory. "),
+        (
+            "OS rule error: sudo: a password is required",
+            "BenchHub may not change settings of the operating system there: its helper and the rule for sudo are "
+            "missing. ",
+        ),
+        (
+            "OS setting error: vm.swappiness: this kernel does not have it",
+            "The operating system did not take a setting. ",
+        ),
         ("could not open log file: Too many open files", "The driver allows too few open files or processes. "),
     ],
 )

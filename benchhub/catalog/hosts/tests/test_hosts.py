@@ -294,3 +294,27 @@ def test_pages_are_for_people_who_signed_in(client, host):
         assert client.get(path).status_code == 302
     client.post(reverse("host-look", args=[host.pk]))
     assert Host.objects.get().wanted == ""
+
+
+def test_the_page_says_how_a_host_lets_runs_change_settings_of_its_operating_system(engineer, probed):
+    answer = engineer.get(page_of(probed))
+    assertContains(answer, "No run changes any here.")
+    lines = answer.context["page"].os_helper_lines
+    assert f"echo '{probed.username} ALL=(root) NOPASSWD: /usr/local/sbin/benchhub-os-settings' > " in lines
+    probed.facts["os_settings"] = 1
+    probed.save()
+    assertContains(engineer.get(page_of(probed)), "the last probe found the helper")
+
+
+def test_an_account_that_sudo_would_read_as_a_group_is_in_no_rule(engineer, probed):
+    Host.objects.filter(pk=probed.pk).update(username="%wheel")
+    answer = engineer.get(page_of(probed))
+    assert "echo 'ACCOUNT ALL=(root)" in answer.context["page"].os_helper_lines
+
+
+def test_the_helper_is_handed_out_as_a_script_that_knows_its_version(engineer, tmp_path):
+    answer = engineer.get(reverse("os-settings-helper"))
+    assert answer["Content-Disposition"] == 'attachment; filename="benchhub-os-settings"'
+    script = tmp_path / "helper"
+    script.write_bytes(answer.content)
+    assert subprocess.run(["/bin/sh", script, "version"], capture_output=True, check=True).stdout == b"1\n"
