@@ -1,5 +1,6 @@
 """Clusters of BenchHub's own on real parts: made, run on with several configurations, removed when asked."""
 
+import os
 import secrets
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances.clusters import refusals
-from benchhub.catalog.models import Cluster, Configuration, DataSet, Instance
+from benchhub.catalog.models import Cluster, Configuration, DataSet, Host, Instance
+from runners.os_settings import script
+from runners.os_settings.testing import RootHelper, settings_guarded, value
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -130,3 +133,30 @@ def test_a_settings_file_of_a_run_is_shown_as_of_its_last_start(own, worker, exp
     system = system_under_test(made(own), configuration=configuration, **place)
     worker.finish(experiment(system))
     assert "work_mem = '9MB'" in visited(own, "look").facts["last_start"]
+
+
+@pytest.fixture
+def os_helper(host, monkeypatch):
+    """Return root's helper on the host, and how vm.swappiness stands there; nobody else's test changes it meanwhile."""
+    with settings_guarded("vm.swappiness") as before:
+        helper = RootHelper(Path("/tmp") / f"bhos{secrets.token_hex(4)}", host.username)
+        monkeypatch.setattr(script, "COMMAND", helper.command)
+        monkeypatch.setattr(script, "STATE_FOLDER", str(helper.state))
+        Host.objects.filter(pk=host.pk).update(facts={**host.facts, "os_settings": script.VERSION})
+        yield before["vm.swappiness"]
+        helper.restore()
+        helper.remove()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")
+def test_a_run_keeps_what_its_host_had_before_during_and_after_it(worker, own, experiment, machine, host, os_helper):
+    other = str(int(os_helper) + 3)
+    configuration = Configuration.objects.create(name="calm", os_settings={"vm.swappiness": other})
+    place = {"driver": host, "hardware": machine, "path": "socket", "label": "calm"}
+    system = system_under_test(made(own), configuration=configuration, **place)
+    run = worker.finish(experiment(system, duration_s=2))[-1]
+    assert run.state == State.SUCCEEDED, run.reason
+    moments = {"before": os_helper, "applied": other, "end": other, "after": os_helper}
+    assert run.found.deltas["os_settings"] == {"vm.swappiness": moments}
+    assert not [doubt for doubt in run.result.doubts if doubt["code"].startswith("os-settings")]
+    assert value("vm.swappiness") == os_helper
