@@ -29,11 +29,11 @@ os_begin() {
     mkfifo -m 600 os_settings.switch && : > os_settings.log && exec 4<> os_settings.switch || return 1
     (
         exec < os_settings.switch >> os_settings.log 2> os_settings.err 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+        rm -f os_settings.switch
         exec setsid /bin/sh -c '"$@"; echo "ended $?"' sh \
             $os_helper hold "$os_version" "$(os_device)" "$os_seconds" $(os_values)
     ) &
     os_holder=$!
-    rm -f os_settings.switch
     tries=0
     while [ "$tries" -lt 300 ]; do
         if grep -a -q '^ended ' os_settings.log; then break; fi

@@ -58,7 +58,12 @@ async def begun(driver, spec, name: str, during: str):
     attempt = driver.attempt()
     place = (driver.connections, driver.target, attempt)
     assert await job.start(*place, spec) is StartOutcome.STARTED
-    await driver.until(lambda: value(name) == during)
+    try:
+        await driver.until(lambda: value(name) == during)
+    except AssertionError as error:  # its own words say why
+        folder = Path(driver.work) / "runs" / attempt.run / "1"
+        texts = [file.read_text() for file in (folder / "err.log", *folder.glob("os_settings.[el]*"))]
+        raise AssertionError("\n".join(texts)) from error
     return place
 
 
