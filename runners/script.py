@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from runners.clusters import script as cluster_script
@@ -19,6 +20,10 @@ SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
 IDLE_FILE = "idle.txt"
 CONNECT_TIMEOUT_S = 10
+# A server that fell silent ends a connection after a minute: libpq has no variables for this, but reads a file.
+SERVICE_FILE = "service.conf"
+KEEPALIVES = ("keepalives_idle=30", "keepalives_interval=10", "keepalives_count=3")
+USER_TIMEOUT, FIRST_WITH_USER_TIMEOUT = "tcp_user_timeout=60000", 12
 NEVER_IN_CLEAR = "!password"  # libpq knows it from 16 on, and older ones take no notice
 DROP_CACHES = """\
 sync
@@ -135,8 +140,23 @@ def _head(spec: RunSpec) -> str:
     }
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
     lines.append(f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"')
+    lines += service_file(spec)
     title = f"# {spec.tool}, client programs {spec.tool_version}: {spec.kind}, as asked for in spec.json"
     return "\n".join(["#!/bin/sh", title, f"unset {UNSET}", *lines, HELPERS])
+
+
+def service_file(spec: RunSpec) -> list[str]:
+    """Return lines that limit how long a connection waits for a machine that is away; none where both are one."""
+    if spec.endpoint.path not in ("network", "tls"):
+        return []
+    major = re.match("[0-9]{1,3}", spec.tool_version)
+    has_user_timeout = major is not None and int(major[0]) >= FIRST_WITH_USER_TIMEOUT
+    words = ["[server]", *KEEPALIVES, *([USER_TIMEOUT] if has_user_timeout else [])]
+    return [
+        f"printf '%s\\n' {shlex.join(words)} > {SERVICE_FILE}",
+        f"PGSERVICEFILE=$(pwd)/{SERVICE_FILE} PGSERVICE=server",
+        "export PGSERVICEFILE PGSERVICE",
+    ]
 
 
 def _connection(endpoint: Endpoint) -> dict[str, str]:

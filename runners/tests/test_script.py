@@ -11,7 +11,7 @@ import pytest
 from runners.conftest import FakeTool, fake_spec
 from runners.contract import Endpoint
 from runners.counters import parse_snapshot
-from runners.script import command_script, leftover_script
+from runners.script import KEEPALIVES, command_script, leftover_script
 
 PSQL = """\
 #!/bin/sh
@@ -168,6 +168,30 @@ def test_a_password_file_is_used_only_where_there_is_one(folder):
     (folder.path / ".pgpass").touch()
     done = folder.run(command_script(folder.spec(), FakeTool(measure='echo "$PGPASSFILE"')))
     assert done.stdout == f"{folder.path}/.pgpass\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "last"),
+    [
+        ("network", "18.4", "tcp_user_timeout=60000"),
+        ("tls", "12beta1", "tcp_user_timeout=60000"),
+        ("network", "9.6.24", "keepalives_count=3"),
+        ("network", "1.0.20", "keepalives_count=3"),
+    ],
+)
+def test_a_connection_to_another_machine_ends_when_that_falls_silent(folder, path, version, last):
+    spec = folder.spec(endpoint=replace(folder.spec().endpoint, path=path), tool_version=version)
+    done = folder.run(command_script(spec, FakeTool(measure='echo "$PGSERVICE"; cat "$PGSERVICEFILE"')))
+    assert done.stdout.splitlines() == ["server", "[server]", *KEEPALIVES, *([last] if last not in KEEPALIVES else [])]
+
+
+@pytest.mark.parametrize("path", ["socket", "loopback"])
+def test_a_connection_within_a_machine_is_left_as_it_is(folder, path):
+    spec = folder.spec(endpoint=replace(folder.spec().endpoint, path=path))
+    done = folder.run(
+        command_script(spec, FakeTool(measure='echo "${PGSERVICE-none} ${PGSERVICEFILE-none}"')), {"PGSERVICE": "x"}
+    )
+    assert done.stdout == "none none\n"
 
 
 @pytest.mark.parametrize("path", ["socket", "loopback", "network"])

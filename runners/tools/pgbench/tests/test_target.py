@@ -9,6 +9,7 @@ import pytest
 
 from benchhub.embedded.postgres import Cluster
 from runners.contract import RunSpec
+from runners.script import service_file
 from runners.tools.pgbench.testing import PGBENCH, ask, load, measured_and_reduced, run
 
 pytestmark = pytest.mark.target
@@ -34,6 +35,29 @@ def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, 
     assert metrics == {"tps", "latency_p50_ms", "latency_ms", "latency_stddev_ms", "failed"}
     assert result.doubts == ()
     assert PGBENCH.contradictions(spec, outputs, server_version=spec.tool_version) == ()
+
+
+def keepalive_timers_s(table: str, port: int) -> list[float]:
+    """Return in how many seconds the kernel asks the other end of each connection to this port for a sign of life."""
+    rows = [row for line in table.splitlines() if len(row := line.split()) > 5]
+    to_port = [row for row in rows if row[2].endswith(f":{port:04X}")]
+    timers = [row[5].split(":") for row in to_port]
+    return [int(hundredths, 16) / 100 for kind, hundredths in timers if kind == "02"]
+
+
+def test_a_server_on_another_machine_is_asked_for_a_sign_of_life_after_half_a_minute(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    """The server looks while the client waits for it, which is acknowledged by then."""
+    sql = "SELECT pg_sleep(0.5); CREATE TEMP TABLE t (line text); COPY t FROM PROGRAM 'sed 1d /proc/net/tcp'; TABLE t"
+    psql = f'"{cluster.bin_directory}/psql" -X -q -A -t -v ON_ERROR_STOP=1 -c "{sql}"'
+    elsewhere = replace(spec, endpoint=replace(spec.endpoint, path="network"))
+    timers = {}
+    for name, lines in {"elsewhere": service_file(elsewhere), "here": service_file(spec)}.items():
+        outputs = run(cluster, tmp_path, "\n".join([*lines, psql]))
+        assert outputs.returncode == 0, outputs.stderr
+        timers[name] = keepalive_timers_s(outputs.stdout.decode(), cluster.port)
+    assert min(timers["elsewhere"]) <= 30 and not any(timer <= 30 for timer in timers["here"])
 
 
 def test_another_data_set_than_asked_for_is_refused_with_both(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
