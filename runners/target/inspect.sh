@@ -12,8 +12,12 @@ if [ -s "$home/password" ]; then
     PGPASSFILE=$home/password
     export PGPASSFILE
 fi
+# A server that takes the log-in and then says nothing is no host that is away.
 ask() {
-    "$bin_directory/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -d "$1" -c "$2"
+    timeout -k 1 18 "$bin_directory/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -d "$1" -c "$2"
+    code=$?
+    [ "$code" != 124 ] || echo 'The server did not answer within 18 s.' >&2
+    return "$code"
 }
 if [ ! -x "$bin_directory/psql" ]; then
     section refused

@@ -22,3 +22,14 @@ def test_an_instance_is_tested_by_a_host_on_which_its_owner_may_run_and_by_no_ot
     assert (finding["name"], finding["level"]) == ("Log-in", "bad")
     Instance.objects.filter(pk=instance.pk).update(host=other)
     assert runner.send("post", "inspections/", {"instance": instance.pk, "driver": host.pk}).status_code == 403
+
+
+def test_an_instance_that_is_moved_by_a_program_is_tested_anew(systems, host, admin):
+    instance = systems[0].instance
+    Inspection.objects.create(instance=instance, driver=host, is_wanted=False, sight={"version": "16.4"})
+    before = admin.send("get", f"instances/{instance.pk}/")
+    changes = {"port": 6000, "password": "typed anew"}
+    answer = admin.send("patch", f"instances/{instance.pk}/", changes, headers={"If-Match": before["ETag"]})
+    assert answer.status_code == 200, answer.content
+    row = Inspection.objects.get()
+    assert (row.is_wanted, row.sight) == (True, None)

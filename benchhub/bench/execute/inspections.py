@@ -9,6 +9,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
@@ -22,7 +23,7 @@ from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop
 from .steps import connections
-from .visits import note_unreached, quarantine, target_of
+from .visits import note_reached, note_unreached, quarantine, target_of
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +99,9 @@ def _claimed(inspection: Inspection) -> QuerySet[Inspection]:
 def _changes(inspection: Inspection, result: Any) -> dict[str, Any]:
     """Return the fields that say what came of a look: what was seen, or why nothing was."""
     try:
-        return {"sight": asdict(result()), "seen_at": Now(), "contact_error": ""}
+        sight = asdict(result())
+        note_reached([inspection.driver_id])
+        return {"sight": sight, "seen_at": Now(), "contact_error": ""}
     except HostKeyChanged as error:
         quarantine([inspection.driver_id], error)
         sentence = str(error)
@@ -107,6 +110,8 @@ def _changes(inspection: Inspection, result: Any) -> dict[str, Any]:
         note_unreached([inspection.driver_id], sentence)
     except (LookupError, RemoteFailure, ValueError) as error:
         sentence = str(error)
+    except ImproperlyConfigured as error:
+        sentence = f"Nothing was sent: the key of {inspection.driver} or the password cannot be read. {error}"
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What was seen of %s cannot be read", inspection.instance)
         sentence = f"BenchHub cannot read what the driver answered: {error!r}."

@@ -39,7 +39,12 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
     # Looks and cancels are under way before anything is reserved, and go on if nothing can be.
     looked = _begin(queue.claim(BATCH))
-    batch = _advance({**looked, **_begin_next()}, wake)
+    try:
+        started = _begin_next()
+    except queue.AWAY:
+        _advance(looked, wake)
+        raise
+    batch = _advance({**looked, **started}, wake)
     followed = len(batch)
     while batch:
         started = _begin_next() if _has_ended(batch) else {}

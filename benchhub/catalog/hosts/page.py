@@ -7,7 +7,7 @@ import hashlib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -101,9 +101,8 @@ class HostPage:
     @cached_property
     def servers(self) -> list[RunningServer]:
         """Return the servers that the last probe saw running and that are no instance yet."""
-        taken = {instance.port for instance in self.instances}
         rows = self.host.facts.get("servers", ()) if self.builds else ()
-        return [self._running(row) for row in rows if row["port"] not in taken]
+        return [self._running(row) for row in rows if not any(map(partial(_is_at, row), self.instances))]
 
     def _running(self, row: Mapping[str, Any]) -> RunningServer:
         """Return a server with the form for it filled in as far as its socket tells."""
@@ -114,6 +113,14 @@ class HostPage:
     @cached_property
     def builds(self) -> list[dict[str, Any]]:
         return server_builds(self.host)
+
+
+def _is_at(server: Mapping[str, Any], instance: Instance) -> bool:
+    """Tell whether the instance is the server of this socket; by its port alone, where it is reached by network."""
+    if instance.own_cluster:
+        return bool(str(server["socket_directory"]).startswith(instance.own_cluster.folder))
+    folder = instance.address if instance.address.startswith("/") else server["socket_directory"]
+    return (folder, instance.port) == (server["socket_directory"], server["port"])
 
 
 def hosts() -> QuerySet[Host]:

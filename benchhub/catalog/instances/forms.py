@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.db.models import Q
 
 from benchhub.analysis.words import listing
 from benchhub.catalog.hosts.page import server_builds
-from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
+from benchhub.catalog.models import Configuration, Host, Inspection, Instance, PgBuild
 from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
+from benchhub.celery import wake
 
 from .clusters import unfinished_runs
 
 MANAGED = "managed"
+LOG_IN = frozenset({"server", "address", "port", "database", "username", "password", "has_no_password"})
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
 NAMED = 3
 # What runs were planned with and go on using: see RunSpec.
@@ -101,6 +104,7 @@ class InstanceForm(CatalogForm):
 
     def __init__(self, *args: Any, hosts: Iterable[Host], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.is_new = self.instance.pk is None
         self.hosts = {host.pk: host for host in hosts}
         choices = [*server_choices(self.hosts.values()), (MANAGED, "A managed server: its host cannot be reached")]
         offer(self, "server", [("", "choose"), *self._as_before(choices), *choices])
@@ -174,7 +178,22 @@ class InstanceForm(CatalogForm):
         if password or self.cleaned_data["has_no_password"]:
             instance.password = password
         super().save(commit)
+        if self.has_another_log_in:
+            self._test_at_once()
         return instance
+
+    @property
+    def has_another_log_in(self) -> bool:
+        """Tell whether another log-in than before is stored now, which may fail where that one did not."""
+        return self.is_new or not LOG_IN.isdisjoint(self.changed_data)
+
+    def _test_at_once(self) -> None:
+        """Have its host log in, where that can be its driver. What an earlier test saw was another server."""
+        Inspection.objects.filter(instance=self.instance).delete()
+        host = self.instance.host
+        if host and host.trust == Host.Trust.PINNED:
+            Inspection.ask(self.instance, host)
+            transaction.on_commit(wake)
 
     def _take_build(self, host_id: str, folder: str) -> None:
         """Take the build as the last probe found it; one that no probe finds any more stays as it is stored."""

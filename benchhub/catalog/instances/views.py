@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from benchhub.catalog.models import Cluster, Configuration, Host, Inspection, Instance
+from benchhub.catalog.models import Cluster, Configuration, Host, Instance
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.forms import CatalogForm
 from benchhub.celery import wake
@@ -56,7 +56,6 @@ MAKING = (
     "BenchHub makes it with initdb, starts it for its runs, stops it after them, and removes it when asked. Only the "
     "account that BenchHub logs in with can connect to it, by a socket in its own folder."
 )
-LOG_IN = {"server", "password", "database"}
 RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
 
 
@@ -97,26 +96,10 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
         messages.success(
             request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
         )
-        return _test_at_once(saved) if _is_elsewhere(form) else redirect("instances")
+        is_tested = isinstance(form, InstanceForm) and form.has_another_log_in
+        return redirect("instance-test", saved.pk) if is_tested else redirect("instances")
     page = FormPage(form=form, crumb=Crumb.to("instances", "Instances"), **context)
     return page.show(request, "catalog/instance_form.html")
-
-
-def _is_elsewhere(form: CatalogForm) -> bool:
-    """Tell whether another log-in than before is stored now, which may fail where that one did not."""
-    return isinstance(form, InstanceForm) and (form.is_moved or not LOG_IN.isdisjoint(form.changed_data))
-
-
-def _test_at_once(instance: Instance) -> HttpResponse:
-    """Show the test of an instance that is new or elsewhere now; where its host is the driver, have it taken.
-
-    What an earlier test saw was another server.
-    """
-    Inspection.objects.filter(instance=instance).delete()
-    if instance.host and instance.host.trust == Host.Trust.PINNED:
-        Inspection.ask(instance, instance.host)
-        transaction.on_commit(wake)
-    return redirect("instance-test", instance.pk)
 
 
 def cluster_add(request: HttpRequest, pk: int) -> HttpResponse:

@@ -40,3 +40,17 @@ def test_a_warehouse_that_is_away_ends_the_tick(monkeypatch):
 
     with pytest.raises(OperationalError):
         tick_that(monkeypatch, away)
+
+
+def test_what_looks_have_answered_is_written_although_the_warehouse_then_goes_away(monkeypatch):
+    """A deadlock while reserving is no reason to ask hosts again, nor to let leases run out."""
+    written = []
+
+    def away():
+        raise OperationalError("deadlock detected")
+
+    monkeypatch.setattr(tick, "_begin", lambda _: {"a look": "a job"})
+    monkeypatch.setattr(tick, "_advance", lambda begun, _: written.append(begun) or [])
+    with pytest.raises(OperationalError):
+        tick_that(monkeypatch, away)
+    assert written == [{"a look": "a job"}]

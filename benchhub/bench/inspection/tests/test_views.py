@@ -93,7 +93,7 @@ def test_only_hosts_that_are_trusted_and_permitted_can_be_chosen(client, instanc
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.RUNNER])
 def test_nobody_without_a_permit_asks_and_no_button_offers_it(client, instance, role):
     client.force_login(
-        make_user("vera", role, *([testing.make_host("other", "192.0.2.7")] if role == "runner" else []))
+        make_user("vera", role, *([testing.make_host("other", "192.0.2.7")] if role == Role.RUNNER else []))
     )
     assert ask(client, instance, instance.host).status_code == 403
     assertNotContains(client.get(page_of(instance)), "instance-test-ask")

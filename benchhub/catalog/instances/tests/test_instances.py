@@ -3,7 +3,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.catalog.instances.forms import managed_build, version_num
-from benchhub.catalog.models import Configuration, Host, Inspection, Instance, PgBuild
+from benchhub.catalog.models import Cluster, Configuration, Host, Inspection, Instance, PgBuild
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 4  # session, user, count, page
@@ -234,3 +234,30 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
     )
     add(engineer, typed)
     assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=%2Frun%2Fpostgresql")
+
+
+def test_an_instance_that_was_only_tested_can_be_deleted(engineer, typed):
+    add(engineer, typed)
+    instance = Instance.objects.get()
+    Inspection.objects.update(is_wanted=False, sight={"errors": "FATAL: no such role"})
+    engineer.post(reverse("instance-delete", args=[instance.pk]))
+    assert not Instance.objects.exists() and not Inspection.objects.exists()
+
+
+@pytest.mark.parametrize("changes", [{"password": "", "has_no_password": "on"}, {"database": "other"}])
+def test_another_log_in_is_tested_anew(engineer, typed, changes):
+    add(engineer, typed)
+    Inspection.objects.update(is_wanted=False, sight={"errors": "FATAL: no such role"})
+    assert_tested(edit(engineer, typed, **changes))
+    assert Inspection.objects.get().sight is None
+
+
+def test_a_server_on_the_port_of_a_cluster_of_its_own_is_offered(engineer, typed, probed):
+    add(engineer, typed, port="5432", address="/srv/own/socket")
+    Cluster.objects.create(instance=Instance.objects.get(), folder="/srv/own")
+    sockets = ["/run/postgresql", "/srv/own/socket"]
+    servers = [{"socket_directory": folder, "port": 5432} for folder in sockets]
+    Host.objects.filter(pk=probed.pk).update(facts=probed.facts | {"servers": servers})
+    page = engineer.get(reverse("host", args=[probed.pk]))
+    assert [server.port for server in page.context["page"].servers] == [5432]
+    assertContains(page, "address=%2Frun%2Fpostgresql&amp;port=5432")
