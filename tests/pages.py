@@ -57,7 +57,6 @@ PAGES = {
     "link-revoke": "link",
     "published": None,
     "hosts": None,
-    "os-settings-helper": None,
     "host-add": None,
     "host": "host",
     "host-edit": "host",
