@@ -143,7 +143,8 @@ async def test_the_telemetry_of_a_run_sees_machine_and_server_second_by_second(
     assert [name for name in values if name.startswith("wait:")]
     assert ("io_writes" in values) == (major >= 16)
     assert ("wal_records" in values) == (major >= 14)
-    assert 0 < max(filter(None, values["collector_cpu"])) < 0.5
+    collector_shares = [share for share in values["collector_cpu"] if share is not None]
+    assert collector_shares and max(collector_shares) < 0.5  # 0 where it took less than the clock tells
     assert not [name for name in outputs.files if name in ("telemetry.pid", "telemetry.psql", "telemetry.now")]
     assert driver.cluster.password.encode() not in b"".join(outputs.files.values())
 

@@ -14,6 +14,8 @@ MOST_WAIT_SHARE = 0.5
 CPU_PARTS = {"cpu_user": "user", "cpu_system": "system", "cpu_iowait": "iowait", "cpu_steal": "steal"}
 DISKS = {"data_busy": "data disk", "wal_disk_busy": "WAL disk", "disk_busy": "disks"}
 WAIT_PREFIX, WORKING = "wait:", "wait:CPU"
+# The server has nothing to do then: it is no part of it that is full.
+OF_CLIENTS = "Client:"
 NO_TELEMETRY, NOTHING_FULL = "no telemetry", "nothing was full"
 LIMITS = (
     "Means over the load of one run at each level, the one nearest the level's mean. Full is evidence and no proof of "
@@ -72,6 +74,9 @@ def _waits(means: Mapping[str, float]) -> list[Part]:
     if not longest or not sessions:
         return []
     share, event = waits[longest] / sessions, longest.removeprefix(WAIT_PREFIX)
+    if event.startswith(OF_CLIENTS):
+        text = f"{share:.0%} of active sessions waited for their clients"
+        return [(f"clients waited for ({share:.0%} of active sessions)", text, False)]
     text = f"{share:.0%} of active sessions waited for {event}"
     return [(f"{event} ({share:.0%} of active sessions)", text, share >= MOST_WAIT_SHARE)]
 

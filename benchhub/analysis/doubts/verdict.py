@@ -10,7 +10,7 @@ from benchhub.analysis.statistics import drift as statistics_drift
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.outliers import RULE, outlier
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
-from benchhub.analysis.words import word
+from benchhub.analysis.words import count, word
 
 from . import steadiness
 from .doubt import Doubt, Weight
@@ -269,8 +269,8 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Doubt]:
         cold = [run for run, value in blocks.items() if value > COLD_FACTOR * median and value - median > COLD_BLOCKS]
         for run in cold:
             text = (
-                f"Run {run} at {clients} clients read {blocks[run]:.2g} blocks per transaction, the others there about "
-                f"{median:.2g}: its cache was not warm."
+                f"Run {run} at {count(clients, 'client')} read {blocks[run]:.2g} blocks per transaction, the others "
+                f"there about {median:.2g}: its cache was not warm."
             )
             yield Doubt("colder-cache", text)
 

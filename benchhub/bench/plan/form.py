@@ -72,7 +72,7 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
     thread_rule = forms.CharField(
         max_length=100,
         label="Threads",
-        help_text="clients (one for each), clients/2, or a number. Several make a part of the design each.",
+        help_text="clients (one for each), clients/2, or a number. Several values: each is run.",
     )
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")

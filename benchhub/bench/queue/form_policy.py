@@ -17,8 +17,8 @@ class PolicyFields(forms.Form):
     data_set_policy = forms.ChoiceField(
         choices=Experiment.DataSetPolicy.choices,
         required=False,
-        label="Where another has begun on other data",
-        help_text="To come between, its own data are loaded first, and those of the other anew afterwards.",
+        label="If another experiment is using the instance",
+        help_text="To come between, it loads its own data first; those of the other are loaded anew afterwards.",
     )
     failure_policy = forms.ChoiceField(
         choices=Experiment.FailurePolicy.choices,

@@ -29,6 +29,12 @@ def test_a_wait_is_named_where_half_of_the_active_sessions_wait_for_it_and_no_so
     assert (fewer.words, fewer.evidence) == (NOTHING_FULL, "44% of active sessions waited for IO:WalSync")
 
 
+def test_sessions_that_wait_for_their_clients_are_named_and_nothing_of_the_server_is_full():
+    waiting = saturation({"wait:Client:ClientRead": [9.0], "wait:CPU": [1.0]})
+    assert (waiting.words, waiting.is_full) == (NOTHING_FULL, False)
+    assert waiting.evidence == "90% of active sessions waited for their clients"
+
+
 def test_sessions_that_work_wait_for_nothing():
     assert saturation({"wait:CPU": [16.0]}).words == NOTHING_FULL
     assert saturation({"cpu_user": [10], "wait:CPU": [0.0]}).words == NOTHING_FULL

@@ -41,7 +41,7 @@ class DesignFields(forms.Form):
 
     scales = forms.CharField(
         required=False, max_length=200, label="Scales (optional)",
-        help_text="Left empty: that of the workload. Several, such as 100, 300, 1000, make a part of the design each.",
+        help_text="Left empty: that of the workload. Several, such as 100, 300, 1000, are run one after the other.",
     )  # fmt: skip
     rates = forms.CharField(
         required=False,

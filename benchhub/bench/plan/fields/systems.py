@@ -101,7 +101,7 @@ class SystemForm(forms.Form):
             catalogue.configurations,
             "the instance's own",
             required=False,
-            help_text="On a cluster of BenchHub's own any, which is applied before each run.",
+            help_text="Only for clusters that BenchHub makes: the settings that are applied before each run.",
         )
         self.fields["hardware"] = row_choice(catalogue.hardware, "that of the host", required=False)
         self.fields["driver"] = row_choice(

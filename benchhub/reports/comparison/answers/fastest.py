@@ -95,7 +95,7 @@ class Fastest(Generic[Curve]):
         if lead.verdict in (MORE, LESS):
             return text
         if lead.verdict == NOT_DISTINGUISHABLE:
-            return f"{NO_DIFFERENCE} between {self.entry.label} and {lead.other.label}, {lead.times}"
+            return f"{text}: {NO_DIFFERENCE}"
         return f"{text}, {NOT_TESTED if lead.verdict == NOT_TESTED else 'no verdict'}: {lead.why}"
 
 

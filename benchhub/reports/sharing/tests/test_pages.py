@@ -80,7 +80,8 @@ def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher
     snapshot = Snapshot.objects.get()
     assert response.headers["Location"] == f"/snapshots/{snapshot.pk}/"
     assert (snapshot.taken_by, snapshot.comparison, snapshot.title) == (publisher, comparison, "16 or 18 on quokka")
-    assert client.get(f"/snapshots/{snapshot.pk}/").status_code == 200
+    page = client.get(f"/snapshots/{snapshot.pk}/")
+    assert "css/answer.css" in page.content.decode()  # it has the parts of a comparison's answer
     comparisons = client.get("/comparisons/").content.decode()
     assert '<td class="n" data-label="Published">1</td>' in comparisons
 
