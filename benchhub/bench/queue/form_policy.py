@@ -17,7 +17,7 @@ class PolicyFields(forms.Form):
     data_set_policy = forms.ChoiceField(
         choices=Experiment.DataSetPolicy.choices,
         required=False,
-        label="If another experiment is using the instance",
+        label="If another experiment has begun there",
         help_text="To come between, it loads its own data first; those of the other are loaded anew afterwards.",
     )
     failure_policy = forms.ChoiceField(
