@@ -2,6 +2,7 @@
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Recurrence, Window
@@ -51,7 +52,7 @@ def test_the_days_are_those_of_the_readers_clock_from_the_second_page_on(chromiu
     tab = context.new_page()
     sign_in(tab)
     tab.goto("/calendar/")
-    tab.get_by_text("Days by the clock of Asia/Tokyo.").wait_for()
+    expect(tab.get_by_text("Days by the clock of Asia/Tokyo.")).to_be_visible()
     context.close()
 
 
