@@ -37,7 +37,7 @@ SETTLE_S = 200  # of the limit: faults end early enough for every run to end
 ATTEMPTS = 9
 LONG_S = 300
 LONG_PER_HOST = 2
-WRITERS_COME_S = 0.7
+WRITERS_COME_S = 0.7  # for the worker to come to the row that is locked and wait there within its transaction
 
 
 def main() -> int:

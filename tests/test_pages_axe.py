@@ -57,8 +57,8 @@ TESTED_BELOW = {
 }
 # What axe says of each violation: the rule, and the first elements that break it.
 RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
-    .filter(found => ['moderate', 'serious', 'critical'].includes(found.impact))
-    .map(found => `${found.id}: ${found.help}: ` + found.nodes.slice(0, 3).map(
+    .filter(violation => ['moderate', 'serious', 'critical'].includes(violation.impact))
+    .map(violation => `${violation.id}: ${violation.help}: ` + violation.nodes.slice(0, 3).map(
         node => node.target + ' ' + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))"""
 
 

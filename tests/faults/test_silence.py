@@ -96,3 +96,4 @@ def test_a_frozen_ticker_holds_nothing_that_another_one_waits_for(rig, site, sys
     ends_once(runs)
     wake_up(first)
     ends_once(runs + rows.queue(system, 2))
+    assert first.exit_code is None
