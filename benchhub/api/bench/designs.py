@@ -97,10 +97,10 @@ class Designs(ReadView):
         row = self.get_object()
         for experiment in row.experiments.all():
             permits.require_experiment(request.user, experiment)
-            if retired := preview.retired_instances(experiment):
-                raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
         if not row.experiments.exists():
             raise problems.Problem(409, "It has no experiment to be run again.")
+        if refusal := preview.again_refusal(row.experiments.all()):
+            raise problems.Problem(409, refusal)
         copy = plan.design_again(row, request.user)
         return self.accepted_answer(self.get_queryset().get(pk=copy.pk))
 

@@ -228,8 +228,8 @@ class Experiments(ReadView):
     def again(self, request: Request, pk: str) -> Response:
         """Queue the same experiment once more, beside the first."""
         row = self._permitted()
-        if retired := preview.retired_instances(row):
-            raise problems.Problem(409, f"An instance of it is retired: {', '.join(retired)}.")
+        if refusal := preview.again_refusal([row]):
+            raise problems.Problem(409, refusal)
         return self._shown(plan.again(row, request.user))
 
     @extend_schema(request=REPEATS, responses={202: Count})

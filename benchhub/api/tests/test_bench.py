@@ -12,29 +12,10 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.bench.models import Evidence, Experiment, Growth, LiveLog, Reservation, Run, Webhook
-from benchhub.catalog.models import Host, Instance, LicenceModel
+from benchhub.catalog.models import Instance, LicenceModel
 from benchhub.reports.testing import list_price
 
 pytestmark = pytest.mark.django_db
-FACTS = {
-    "builds": [
-        {
-            "bin_directory": "/opt/pg18/bin", "version": "18.1", "version_num": 180001, "pgbench_version": "18.1",
-            "postgres_sha256": "18" * 32,
-        }
-    ]
-}  # fmt: skip
-
-
-@pytest.fixture
-def plan(waiting, host):
-    """A plan on the instance of the experiment that waits, whose host has a pgbench."""
-    Host.objects.filter(pk=host.pk).update(facts=FACTS, hardware=waiting.systems.get().hardware_id)
-    instance = waiting.systems.get().instance_id
-    return {
-        "name": "From a program", "workload": waiting.workload_id, "levels": "1, 4", "repeats": 2, "duration_s": 5,
-        "systems": [{"instance": instance}],
-    }  # fmt: skip
 
 
 def test_a_plan_is_looked_at_without_saving_anything(runner, plan):

@@ -67,8 +67,7 @@ def _refusal(recurrence: Recurrence) -> str:
     pairs = recurrence.plan.systems.values_list("driver", "instance__host")
     if sentence := permits.refusal(user, [host for pair in pairs for host in pair]):
         return f"{user} may not run it any more. {sentence}"
-    retired = preview.retired_instances(recurrence.plan)
-    return f"Retired since: {', '.join(retired)}." if retired else ""
+    return preview.again_refusal([recurrence.plan])
 
 
 def _unfinished(recurrence: Recurrence) -> Experiment | None:

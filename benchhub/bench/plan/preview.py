@@ -24,7 +24,7 @@ from benchhub.catalog.models import PgBuild
 from . import costs as plan_costs
 from . import growth, plan
 from .costs import Costs
-from .fields import designs, growing
+from .fields import designs, growing, size
 from .fields.systems import SystemForm
 from .form import PlanForm, PlanRequest
 from .warnings import warnings
@@ -245,6 +245,14 @@ def retired_instances(experiment: Experiment) -> list[str]:
     """Return the names of the experiment's instances that no plan offers any more."""
     retired = experiment.systems.filter(instance__retired_at__isnull=False)
     return list(retired.order_by("instance__name").values_list("instance__name", flat=True).distinct())
+
+
+def again_refusal(parts: Sequence[Experiment]) -> str:
+    """Say why these parts of a plan cannot be queued once more as they are; empty if they can."""
+    retired = sorted({name for part in parts for name in retired_instances(part)})
+    if retired:
+        return f"An instance of it is retired: {', '.join(retired)}."
+    return size.refusal(parts, parts[0].systems.count())
 
 
 def _system_values(system: System) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
     """Queue an experiment once more; its first run starts as soon as its host is free."""
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
-    if retired := preview.retired_instances(experiment):
-        messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
+    if refusal := preview.again_refusal([experiment]):
+        messages.error(request, f"Not run again. {refusal}")
         return redirect("experiment", pk)
     copy = plan.again(experiment, request.user)
     transaction.on_commit(wake)
@@ -187,9 +187,9 @@ def design_again(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
     for part in row.experiments.all():
         permits.require_experiment(request.user, part)
-        if retired := preview.retired_instances(part):
-            messages.error(request, f"Not run again, because an instance of it is retired: {', '.join(retired)}.")
-            return redirect("design", pk)
+    if refusal := preview.again_refusal(row.experiments.all()):
+        messages.error(request, f"Not run again. {refusal}")
+        return redirect("design", pk)
     copy = plan.design_again(row, request.user)
     transaction.on_commit(wake)
     return redirect("design", copy.pk)

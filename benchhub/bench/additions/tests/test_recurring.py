@@ -15,6 +15,7 @@ from benchhub.bench import testing
 from benchhub.bench.additions import recurring
 from benchhub.bench.models import Experiment, Recurrence, Run, Window
 from benchhub.bench.plan import plan
+from benchhub.bench.plan.fields import size
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -99,7 +100,15 @@ def test_a_plan_whose_instance_was_retired_is_paused_with_its_name(recurrence, s
     system.instance.save()
     assert recurring.queue_due() == 0
     recurrence.refresh_from_db()
-    assert recurrence.pause_reason == "Retired since: pg16."
+    assert recurrence.pause_reason == "An instance of it is retired: pg16."
+
+
+def test_a_plan_that_is_too_large_today_is_paused_with_what_to_do(recurrence, monkeypatch):
+    monkeypatch.setattr(size, "MOST_RUNS", 1)
+    assert recurring.queue_due() == 0
+    recurrence.refresh_from_db()
+    assert recurrence.state == "paused"
+    assert recurrence.pause_reason.startswith("These are 2 runs, and a plan has at most 1: use fewer levels")
 
 
 def test_a_rule_that_cannot_be_carried_out_holds_up_no_other(recurrence, system, ada):

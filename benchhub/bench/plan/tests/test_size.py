@@ -61,3 +61,24 @@ def test_repeats_are_refused_that_would_make_an_experiment_too_large(planner, fi
 def test_conditions_of_more_numbers_or_lines_than_allowed_are_refused(lines):
     with pytest.raises(design.DesignError, match="Write at most 40 lines, of 200,000 numbers together"):
         design.rules(lines)
+
+
+def test_an_older_plan_that_is_too_large_today_is_not_queued_once_more(planner, filled, monkeypatch):
+    planner.post(NEW, {**filled, "queue": "1"})
+    experiment = Experiment.objects.get()
+    monkeypatch.setattr(size, "MOST_RUNS", 11)
+    answer = planner.post(f"/experiments/{experiment.pk}/again", follow=True)
+    assertContains(answer, "Not run again. These are 12 runs, and a plan has at most 11: use fewer levels")
+    assert Experiment.objects.count() == 1
+    monkeypatch.setattr(size, "MOST_RUNS", 12)
+    planner.post(f"/experiments/{experiment.pk}/again")
+    assert Experiment.objects.count() == 2
+
+
+def test_the_parts_of_an_older_design_are_counted_together(planner, filled, monkeypatch):
+    planner.post(NEW, {**filled, "scales": "1, 2", "queue": "1"})
+    row = Design.objects.get()
+    monkeypatch.setattr(size, "MOST_RUNS", 23)
+    answer = planner.post(f"/designs/{row.pk}/again", follow=True)
+    assertContains(answer, "Not run again. These are 24 runs, and a plan has at most 23")
+    assert Design.objects.count() == 1
