@@ -99,7 +99,7 @@ class Designs(ReadView):
             permits.require_experiment(request.user, experiment)
         if not row.experiments.exists():
             raise problems.Problem(409, "It has no experiment to be run again.")
-        if refusal := preview.again_refusal(row.experiments.all()):
+        if refusal := preview.again_refusal(list(row.experiments.all())):
             raise problems.Problem(409, refusal)
         copy = plan.design_again(row, request.user)
         return self.accepted_answer(self.get_queryset().get(pk=copy.pk))

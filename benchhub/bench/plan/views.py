@@ -187,7 +187,7 @@ def design_again(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Design.objects.filter(experiments__isnull=False).distinct(), pk=pk)
     for part in row.experiments.all():
         permits.require_experiment(request.user, part)
-    if refusal := preview.again_refusal(row.experiments.all()):
+    if refusal := preview.again_refusal(list(row.experiments.all())):
         messages.error(request, f"Not run again. {refusal}")
         return redirect("design", pk)
     copy = plan.design_again(row, request.user)
