@@ -29,8 +29,8 @@ from benchhub.celery import wake
 HOST_NAME = "Demonstration target"
 HARDWARE_NAME = "Demonstration machine"
 CLIENT_LEVELS = [1, 2, 4, 8]
-REPEATS = 3
-# DEMO_SECONDS is what `make demo SECONDS=10` gives.
+# What `make demo SECONDS=10 REPEATS=5` gives.
+REPEATS = int(os.environ.get("DEMO_REPEATS") or 3)
 DURATION_S = int(os.environ.get("DEMO_SECONDS") or 3)
 CLIENT_MAJOR = 18
 POLL_S = 0.25
