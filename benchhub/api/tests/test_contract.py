@@ -47,6 +47,8 @@ def whole_schema():
     schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
     schema.app = application
     schema.config.phases.coverage.enabled = IS_THOROUGH
+    # It would look through all modules of the application for values to try, once for each operation.
+    schema.config.analysis.constants.enabled = IS_THOROUGH
     return schema
 
 
