@@ -242,6 +242,8 @@ class FakeTool:
     program: str = "fake"
     unit: str = "TPS"
     parser: str = "fake/1"
+    in_folder: tuple[str, ...] = ()
+    on_path: tuple[str, ...] = ()
 
     def client(self, tool_version: str) -> str:
         return f"{self.program} {tool_version}"
@@ -341,8 +343,9 @@ class Bench:
     async def collect(self, cap_bytes: int = 1 << 20) -> Collected:
         return await job.collect(self.connections, self.target, self.attempt, cap_bytes=cap_bytes)
 
-    async def cancel(self, grace_s: int = 10) -> None:
-        await job.cancel(self.connections, self.target, self.attempt, grace_s=grace_s)
+    async def cancel(self, grace_s: int = 10, *, is_withdrawn: bool = False) -> None:
+        place = (self.connections, self.target, self.attempt)
+        await job.cancel(*place, grace_s=grace_s, is_withdrawn=is_withdrawn)
 
     async def acknowledge(self, **further: int) -> None:
         await job.acknowledge(self.connections, self.target, self.attempt, **further)

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
@@ -26,7 +26,7 @@ from runners.confinement import apart
 from runners.contract import RunSpec
 from runners.os_settings.script import put_back_function
 from runners.password_file import PASSWORD_FILE, password_lines
-from runners.script import command_script, leftover_script
+from runners.script import command_script, leftover_script, needed_programs
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.telemetry import collector
 from runners.tools.base import Tool
@@ -66,12 +66,16 @@ class Attempt:
 
 
 class StartOutcome(Enum):
-    """BUSY: another attempt holds the host; `look(...).holder` names it. TOMBSTONED: cancelled before it began."""
+    """BUSY: another attempt holds the host; `look(...).holder` names it.
+
+    TOMBSTONED: cancelled before it began. WITHDRAWN: BenchHub itself took this attempt back, so that another is due.
+    """
 
     STARTED = "STARTED"
     ALREADY_STARTED = "ALREADY_STARTED"
     BUSY = "BUSY"
     TOMBSTONED = "TOMBSTONED"
+    WITHDRAWN = "WITHDRAWN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +144,10 @@ async def start(
     removes at its end.
     `tool` is the registered one that the spec names, unless given.
     """
+    tool = tool or tools.get(spec.tool)
     files = {
         "spec.json": spec_json(spec),
-        "command.sh": command_script(spec, tool or tools.get(spec.tool)),
+        "command.sh": command_script(spec, tool),
         "leftover.sh": leftover_script(spec),
         **cluster_script.files(spec),
     }
@@ -150,7 +155,7 @@ async def start(
         files |= collector.files(spec.bin_directory)
     if password is not None:
         files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
-    text = _start_text(attempt, files, spec.deadline_s)
+    text = _start_text(attempt, files, needed_programs(spec, tool), spec.deadline_s)
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
     with sensible(target, answer):
         return StartOutcome(answer.decode().strip())
@@ -244,13 +249,20 @@ async def acknowledge(
     await connections.run(target, command, timeout_s=timeout_s)
 
 
-async def cancel(connections: Connections, target: Target, attempt: Attempt, *, grace_s: int = CANCEL_GRACE_S) -> None:
+async def cancel(
+    connections: Connections,
+    target: Target,
+    attempt: Attempt,
+    *,
+    grace_s: int = CANCEL_GRACE_S,
+    is_withdrawn: bool = False,
+) -> None:
     """Forbid the attempt to start, and end all that runs of it: TERM, `grace_s`, KILL, then its backends.
 
-    Returns when nothing of it is left; an exit code that it had already stays. RemoteFailure when processes
-    refuse to end.
+    `is_withdrawn`: nobody asked for the end of its run, which goes on with another attempt. Returns when nothing of it
+    is left; an exit code that it had already stays. RemoteFailure when processes refuse to end.
     """
-    command = _script("cancel.sh", attempt, grace=grace_s)
+    command = _script("cancel.sh", attempt, grace=grace_s, withdrawn="yes" if is_withdrawn else "")
     await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
 
 
@@ -273,13 +285,14 @@ def _text(name: str) -> str:
     return (SCRIPTS / name).read_text()
 
 
-def _start_text(attempt: Attempt, files: Mapping[str, str], deadline_s: int) -> str:
+def _start_text(attempt: Attempt, files: Mapping[str, str], programs: Sequence[str], deadline_s: int) -> str:
     """Return start.sh with everything it writes as functions before it: it all travels on standard input."""
     wrapper = _text("job.sh")
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
     writes = "\n".join(here_document(f"cat > {name}", text) for name, text in files.items())
     parts = [
         put_back_function(),
+        "\n".join(["try_programs() {", *(f"try_program {shlex.quote(name)}" for name in programs), ":\n}"]),
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
         _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),

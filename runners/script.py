@@ -6,11 +6,20 @@ import re
 import shlex
 
 from runners.clusters import script as cluster_script
-from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, VERIFY_FAILED, ConnectionPath, Endpoint, RunSpec
+from runners.contract import (
+    FINGERPRINT_FAILED,
+    PREPARATION_FAILED,
+    VERIFY_FAILED,
+    ConnectionPath,
+    Endpoint,
+    Outputs,
+    RunSpec,
+)
 from runners.counters import QUIET_S, quiet_command, snapshot_command
 from runners.password_file import PASSWORD_FILE
 from runners.telemetry import collector
 from runners.tools.base import Tool
+from runners.tools.printed import text_of
 from runners.tools.shell import CHECK_FAILED, psql
 
 BEFORE_FILE = "before.snapshot"
@@ -24,6 +33,13 @@ CONNECT_TIMEOUT_S = 10
 SERVICE_FILE = "service.conf"
 KEEPALIVES = ("keepalives_idle=30", "keepalives_interval=10", "keepalives_count=3")
 USER_TIMEOUT, FIRST_WITH_USER_TIMEOUT = "tcp_user_timeout=60000", 12
+# A shell's exit codes where it could not run a program, and what shells and the loader of libraries say then.
+NOT_RUN = (126, 127)
+NO_PROGRAM = re.compile(
+    r": (?:not found|No such file or directory|Permission denied|cannot execute|command not found)\b"
+    r"|: error while loading shared libraries: "
+)
+TAIL_BYTES = 16 << 10
 NEVER_IN_CLEAR = "!password"  # libpq knows it from 16 on, and older ones take no notice
 DROP_CACHES = """\
 sync
@@ -65,6 +81,26 @@ def command_script(spec: RunSpec, tool: Tool) -> str:
     parts += [cluster_script.begin(spec.cluster)] if spec.cluster else []
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
+
+
+def needed_programs(spec: RunSpec, tool: Tool) -> list[str]:
+    """Return the programs without which the driver cannot run the spec: paths, and names that its PATH must know."""
+    folders = [(spec.bin_directory, tool.in_folder)]
+    if spec.restart_directory:
+        folders.append((spec.restart_bin_directory, ("pg_ctl",)))
+    if spec.cluster:
+        folders.append((spec.cluster.bin_directory, cluster_script.PROGRAMS))
+    paths = [f"{folder.rstrip('/')}/{name}" for folder, names in folders for name in names]
+    return [*paths, *tool.on_path]
+
+
+def has_lost_program(spec: RunSpec, tool: Tool, outputs: Outputs) -> bool:
+    """Tell whether the run failed because a program that it needs is gone from the driver, or cannot run there."""
+    if outputs.returncode not in (*NOT_RUN, PREPARATION_FAILED, VERIFY_FAILED, FINGERPRINT_FAILED):
+        return False
+    lines = text_of(outputs.stderr[-TAIL_BYTES:]).splitlines()
+    names = needed_programs(spec, tool)
+    return any(name in line and NO_PROGRAM.search(line) for line in lines for name in names)
 
 
 def leftover_script(spec: RunSpec) -> str:

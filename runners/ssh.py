@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,11 +17,12 @@ import asyncssh
 
 from runners.frame import Command, begin_mark, converse, end_mark, framed
 
-# OpenSSH's defaults: MaxStartups begins to drop unauthenticated connections at 10, MaxSessions is 10.
+# OpenSSH's defaults: MaxStartups begins to drop a daemon's unauthenticated connections at 10, MaxSessions is 10.
 MAX_UNAUTHENTICATED = 10
 MAX_SESSIONS = 10
 CONNECT_TIMEOUT_S = 15.0
-KEEPALIVE_INTERVAL_S = 15.0
+# A line that has been dead for 20 s is given up: whoever has to end something there waits for no more than that.
+KEEPALIVE_INTERVAL_S = 5.0
 KEEPALIVE_COUNT_MAX = 3
 CONNECT_TRIES = 7
 CONNECT_RETRY_S = 0.2
@@ -150,7 +152,9 @@ class Connections:
 
     def __init__(self) -> None:
         self._links: dict[Target, _Link] = {}
-        self._unauthenticated = asyncio.Semaphore(MAX_UNAUTHENTICATED)
+        self._unauthenticated: defaultdict[tuple[str, int], asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(MAX_UNAUTHENTICATED)
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(
@@ -263,7 +267,7 @@ class Connections:
 
     async def _connect(self, target: Target) -> asyncssh.SSHClientConnection:
         client = _Client()
-        async with self._unauthenticated:
+        async with self._unauthenticated[target.address, target.port]:
             try:
                 return await _log_in(target, client)
             except asyncssh.HostKeyNotVerifiable as error:

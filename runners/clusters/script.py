@@ -13,6 +13,7 @@ from runners.tools.shell import psql
 FILE = "cluster.sh"
 FUNCTIONS = Path(__file__).parent.parent / "target" / "cluster.sh"
 LEFTOVER_STOP_S = 8  # whoever was killed is waited for no longer
+PROGRAMS = ("postgres", "initdb", "pg_ctl")
 NOT_READY = "The cluster was not made ready."
 
 # The end of the shell stops the server, also by a signal; a shell that is killed leaves that to the guard.

@@ -1,11 +1,13 @@
-# Puts up the tombstone, then ends what runs of the attempt: TERM, $grace seconds, KILL. The wrapper is spared, it
-# writes down how the command ended. May be repeated at any time.
+# Puts up the tombstone, which tells whether a person wants it or BenchHub alone ($withdrawn), then ends what runs of
+# the attempt: TERM, $grace seconds, KILL. The wrapper is spared, it writes down how the command ended. May be repeated
+# at any time.
 enter_work
 mkdir -p -- "$folder" && cd -- "$folder" || exit 1
 
 # A start that is under way is over when this lock is ours; a later one sees the tombstone.
 exec 6>> start.lock
 flock -w 30 6 || exit 6
+if [ -z "$withdrawn" ]; then rm -f withdrawn; elif [ ! -e cancel ]; then : > withdrawn || exit 1; fi
 [ -e cancel ] || : > cancel || exit 1
 exec 6>&-
 forget_password() { rm -f .pgpass; }

@@ -69,7 +69,7 @@ is_output() {
     case " $listed " in *" $1 "*) return 1 ;; esac
     case $1 in
         *[!A-Za-z0-9._-]* | *.lock | *.new | lock | leftover.sh) return 1 ;;
-        started | pid | hb | rc | cancel | ack) return 1 ;;
+        started | pid | hb | rc | cancel | withdrawn | ack) return 1 ;;
         telemetry.awk | telemetry.sh | telemetry.sql | telemetry.psql.sh | telemetry.meminfo | telemetry.vmstat) return 1 ;;
     esac
     [ -f "$1" ]

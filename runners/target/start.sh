@@ -19,7 +19,18 @@ cd -- "$folder"
 exec 6>> start.lock
 flock -w 20 6
 if [ -e started ] || in_ledger; then echo ALREADY_STARTED; exit 0; fi
-if [ -e cancel ]; then echo TOMBSTONED; exit 0; fi
+if [ -e cancel ]; then
+    if [ -e withdrawn ]; then echo WITHDRAWN; else echo TOMBSTONED; fi
+    exit 0
+fi
+
+# A program that is gone, or lacks a library, is found out before anything has begun.
+try_program() {
+    answer=$("$1" --version 2>&1 < /dev/null) && return
+    echo "The program $1 does not run there ($(printf '%s\n' "$answer" | tail -n 1)): install it again" >&2
+    exit 3
+}
+try_programs
 
 # A second's patience: the wrapper before this one may be on its last line.
 exec 9>> "$work/host.lock"
@@ -38,7 +49,8 @@ exec 8>> lock 7>> end.lock
 flock -w 5 8
 flock -w 5 7
 read -r boot < /proc/sys/kernel/random/boot_id
-(set -C; echo "$boot" > started)
+# A disk that became full just now leaves an empty file, which would tell of a start.
+(set -C; echo "$boot" > started) || { rm -f started; exit 9; }
 # ksh closes higher descriptors in children unless told otherwise.
 setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
 echo STARTED

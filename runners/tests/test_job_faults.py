@@ -76,6 +76,35 @@ async def test_cancel_before_the_start_forbids_it(bench):
     await bench.of(2).ended()
 
 
+async def test_what_benchhub_itself_took_back_is_told_from_what_a_person_cancelled(bench):
+    await bench.cancel(is_withdrawn=True)
+    assert await bench.start("true") is StartOutcome.WITHDRAWN
+    await bench.cancel()
+    await bench.cancel(is_withdrawn=True)
+    assert await bench.start("true") is StartOutcome.TOMBSTONED
+    assert bench.executions() == []
+
+
+async def test_nothing_is_started_where_a_program_is_gone_or_cannot_run(bench, work):
+    folder = work.parent / f"{work.name}-programs"
+    folder.mkdir()
+    program, spec = folder / "fake", replace(fake_spec(), bin_directory=str(folder))
+    place = (bench.connections, bench.target, bench.attempt, spec)
+    tool = FakeTool(measure=f"echo 1 >> {bench.work}/count", in_folder=("fake",), on_path=("env",))
+    for text, words in (("", "not found"), ("echo no library >&2; exit 127", "no library")):
+        if text:
+            program.write_text(f"#!/bin/sh\n{text}\n")
+            program.chmod(0o755)
+        with pytest.raises(RemoteFailure, match=f"{program} does not run there .*{words}.*install it") as failure:
+            await job.start(*place, tool=tool)
+        assert failure.value.returncode == 3
+        assert not (await bench.look()).started
+    program.write_text("#!/bin/sh\n")
+    assert await job.start(*place, tool=tool) is StartOutcome.STARTED
+    assert await bench.ended()
+    assert bench.executions() == ["1"]
+
+
 async def test_cancel_after_the_end_changes_nothing(bench):
     await bench.start("echo result")
     await bench.ended()

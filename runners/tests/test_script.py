@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from runners import tools
 from runners.conftest import FakeTool, fake_spec
-from runners.contract import Endpoint
+from runners.contract import Endpoint, Outputs
 from runners.counters import parse_snapshot
-from runners.script import KEEPALIVES, command_script, leftover_script
+from runners.script import KEEPALIVES, command_script, has_lost_program, leftover_script
 
 PSQL = """\
 #!/bin/sh
@@ -311,3 +312,23 @@ def test_without_being_asked_nothing_is_restarted_dropped_settled_or_watched(fol
     script = command_script(folder.spec(), FakeTool(measure="true"))
     assert not [word for word in ("pg_ctl", "drop_caches", "step settle", "/proc/stat >>") if word in script]
     assert "drop_caches" in command_script(folder.spec(drop_caches=True), FakeTool(measure="true"))
+
+
+@pytest.mark.parametrize(
+    ("returncode", "stderr", "is_lost"),
+    [
+        (127, "command.sh: 12: /opt/pg/bin/pgbench: not found\n", True),
+        (127, "./command.sh: line 12: /opt/pg/bin/pgbench: No such file or directory\nlater\n", True),
+        (126, "command.sh: 12: /opt/pg/bin/pgbench: Permission denied\n", True),
+        (127, "/opt/pg/bin/pgbench: error while loading shared libraries: libpq.so.5: cannot open\n", True),
+        (97, "The server cannot be asked for its data set: command.sh: 9: /opt/pg/bin/psql: not found\n", True),
+        (127, "command.sh: 12: gzip: not found\n", False),
+        (1, "command.sh: 9: /opt/pg/bin/psql: not found\npgbench: error: aborted\n", False),
+        (0, "command.sh: 9: /opt/pg/bin/psql: not found\n", False),
+        (97, 'The data set is not the one asked for: found "1", expected "2".\n', False),
+    ],
+)
+def test_a_program_that_was_lost_under_a_run_is_told_from_what_else_fails(returncode, stderr, is_lost):
+    spec = fake_spec(bin_directory="/opt/pg/bin")
+    outputs = Outputs(returncode, b"", stderr.encode())
+    assert has_lost_program(spec, tools.get("pgbench"), outputs) == is_lost

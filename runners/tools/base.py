@@ -29,8 +29,10 @@ class Tool(ABC):
     name: str
     # The program that makes the load, as its command line names it.
     program: str
-    # Programs that the driver must have on its path: those of its PostgreSQL are found by their folder.
+    # Programs that the driver must have on its path.
     on_path: tuple[str, ...] = ()
+    # Programs that the driver must have in the folder of its PostgreSQL.
+    in_folder: tuple[str, ...] = ()
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str

@@ -53,6 +53,7 @@ class Pgbench(Tool):
 
     name = "pgbench"
     program = "pgbench"
+    in_folder = ("psql", "pgbench")
     beginnings = ("transaction type: ", "number of clients: ")
     always = (
         "transaction type: ",

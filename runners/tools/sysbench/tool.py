@@ -115,6 +115,7 @@ class Sysbench(Tool):
     always = ("Threads fairness:", "events (avg/stddev):", "execution time (avg/stddev):")
     beginnings = ("SQL statistics:", "OLTP test statistics:", "Number of threads: ")
     on_path = ("sysbench",)
+    in_folder = ("psql",)
     unit = "TPS"
     parser = PARSER
     kinds = (KIND,)

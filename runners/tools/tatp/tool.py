@@ -65,6 +65,7 @@ class Tatp(Tool):
 
     name = "tatp"
     program = "pgbench"
+    in_folder = ("psql", "pgbench")
     beginnings = ("transaction type: ", "number of clients: ")
     unit = "MQTh"
     live_unit = "transactions/s, refused writes included"
