@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -11,6 +13,15 @@ from tests.faults import rows
 from tests.faults.rig import kill, until
 
 pytestmark = pytest.mark.target
+
+
+def kill_broker(rig) -> None:
+    with redis.from_url(rig.broker.url) as broker:
+        os.kill(broker.info()["process_id"], signal.SIGKILL)
+
+
+def stop_broker(rig) -> None:
+    rig.processes.stop_named(rig.broker.name)
 
 
 def test_a_flushed_broker_loses_no_run(rig, site, system, ends_once):
@@ -51,3 +62,20 @@ def test_a_worker_started_while_the_broker_is_down_begins_when_it_comes(rig, sit
     rig.broker.start(rig.processes)
     ends_once(runs)
     kill(ticker)
+
+
+@pytest.mark.parametrize("end", [kill_broker, stop_broker])
+def test_a_broker_that_goes_with_messages_in_hand_and_comes_back_in_mid_run_costs_no_worker(
+    rig, site, system, ends_once, end
+):
+    worker = rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    with rows.locked("bench_worker"):  # each tick stays in the worker's hands, where it tells of itself
+        until(lambda: rows.waits_for("bench_worker"))
+        end(rig)
+        until(lambda: "Cannot connect" in worker.log.read_text())
+    until(lambda: (site.folder(runs[0]) / "rc").exists())
+    rig.broker.start(rig.processes)
+    ends_once(runs)
+    assert worker.exit_code is None

@@ -11,9 +11,10 @@ from benchhub.catalog.models import Host
 from tests.faults import rows
 from tests.faults.rig import until
 
-pytestmark = [pytest.mark.target, pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")]
+pytestmark = pytest.mark.target
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize(
     ("options", "words"),
     [("nr_inodes=8,size=1m", "No space left"), ("size=8k", "No space left"), ("ro", "Read-only")],
@@ -42,3 +43,48 @@ def test_a_host_that_can_write_nothing_is_set_apart_and_no_run_is_burned(rig, si
             site.proxy.stop()
             rig.stop_daemon(site)
             subprocess.run(["umount", "-l", str(work)], check=True)
+
+
+@pytest.mark.parametrize("program", ["pgbench", "psql"])
+def test_a_host_whose_tool_is_gone_is_set_apart_while_others_go_on_and_no_run_is_burned(
+    rig, site, system, server, program
+):
+    other = rig.site("beta")
+    beside = rows.enrol(other, server)
+    host, tool = Host.objects.get(pk=system.driver_id), site.bin_directory / program
+    tool.rename(tool.with_suffix(".gone"))
+    waiting, others = rows.queue(system, 3, duration_s=1), rows.queue(beside, 2, duration_s=1)
+    rig.both()
+    assert [(run.state, other.executions(run)) for run in rows.until_final(others)] == [("succeeded", 1)] * 2
+    until(lambda: Host.objects.filter(pk=host.pk, paused_at__isnull=False).exists())
+    until(lambda: {rows.state(run) for run in waiting} == {"queued"})
+    reason = Host.objects.get(pk=host.pk).pause_reason
+    assert f"The program {tool} does not run there" in reason and reason.endswith("then resume the host."), reason
+    assert not Host.objects.get(pk=beside.driver_id).paused_at
+    assert sum(run.attempts.count() for run in waiting) == 1
+    assert not site.count()
+    tool.with_suffix(".gone").rename(tool)
+    host.resume()
+    ended = rows.until_final(waiting)
+    assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 3, [r.reason for r in ended]
+
+
+def test_a_run_under_which_a_tool_goes_waits_with_its_host_and_is_executed_when_it_is_back(rig, site, system):
+    tool, hold = site.bin_directory / "pgbench", site.bin_directory / "hold"
+    site.machine.account.write(hold, "")
+    held = f'case "$1" in --version) ;; *) while [ -e {hold} ]; do sleep 0.1; done ;; esac'
+    real = rig.server.bin_directory / "psql"
+    site.machine.account.write(site.bin_directory / "psql", f'#!/bin/sh\n{held}\nexec {real} "$@"\n').chmod(0o700)
+    rig.both()
+    [run] = rows.queue(system, duration_s=1)
+    rows.until_state(run, "running")
+    tool.rename(tool.with_suffix(".gone"))
+    hold.unlink()
+    rows.until_state(run, "queued")
+    host = Host.objects.get(pk=system.driver_id)
+    assert host.pause_reason.startswith("A program that a run needs is gone, or cannot run: "), host.pause_reason
+    assert not site.count()
+    tool.with_suffix(".gone").rename(tool)
+    host.resume()
+    [ended] = rows.until_final([run])
+    assert (ended.state, ended.attempts.count(), site.executions(run)) == ("succeeded", 2, 1), ended.reason

@@ -21,7 +21,9 @@ from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
+from runners.contract import Outputs
 from runners.os_settings import answer as os_answer
+from runners.script import has_lost_program
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import looks, steps, visits, workers
@@ -44,6 +46,8 @@ from .steps import (
 logger = logging.getLogger(__name__)
 
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
+WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
+PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
 BUSY = "Another job still runs on the host; the run starts when it has ended."
 # What the warehouse raises where it refuses what was read.
 UNFIT = (DataError, IntegrityError)
@@ -82,7 +86,8 @@ def _write_failure(job_: Job, error: HostKeyChanged | RemoteFailure | Unreachabl
         queue.look_again(job_.claim, RETRY_AFTER, contact_error=str(error))
     elif isinstance(error, RemoteFailure):
         # It says nothing about the job, which may have begun: the run stays as it is.
-        queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=str(error))
+        after = FIRST_RETRY_AFTER if job_.cancel_asked else RETRY_AFTER
+        queue.look_again(job_.claim, after, **CONTACT, contact_error=str(error))
     else:
         _write_unreached(job_, error)
 
@@ -108,7 +113,7 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
         elif isinstance(answer, Refused):
-            _set_host_apart(job_, answer)
+            _set_host_apart(job_, f"It refused to start a run: {answer.reason}")
             queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
         elif isinstance(answer, Uncollectable):
             reason = f"It ended, but its host did not hand over what it left in {steps.MOST_COLLECTIONS} tries."
@@ -117,11 +122,10 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
             queue.give_back(run, job_.claim, job_.too_late)
 
 
-def _set_host_apart(job_: Job, refused: Refused) -> None:
-    """Pause the driver: what it refused one run it would refuse the next as well, and none of them is to blame."""
-    reason = f"It refused to start a run: {refused.reason} Mend that, then resume the host."
+def _set_host_apart(job_: Job, reason: str) -> None:
+    """Pause the driver: what it lacked for one run it lacks for the next as well, and none of them is to blame."""
     for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == job_.target]):
-        host.pause(reason)
+        host.pause(f"{reason} Mend that, then resume the host.")
 
 
 def _note_contact(job_: Job, answer: Answer) -> None:
@@ -140,7 +144,7 @@ def _write_unreached(job_: Job, error: Unreachable | TimeoutError) -> None:
     sentence = str(error) or "The host did not answer in time."
     since = Coalesce(F("unreachable_since"), Now())
     silent = getattr(error, "target", None) or job_.target
-    after = RETRY_AFTER if job_.away else FIRST_RETRY_AFTER
+    after = RETRY_AFTER if job_.away and not job_.cancel_asked else FIRST_RETRY_AFTER
     if queue.look_again(job_.claim, after, contact_error=sentence, unreachable_since=since):
         visits.note_unreached([key for key, target in job_.hosts.items() if target == silent], sentence)
 
@@ -149,7 +153,10 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
     with queue.fenced(job_.claim) as run:
         for host, facts in answer.facts.items():
             Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
-        if answer.outcome is job.StartOutcome.TOMBSTONED:
+        if answer.outcome is job.StartOutcome.WITHDRAWN and not run.cancel_asked_at:
+            queue.give_back(run, job_.claim, WITHDRAWN)
+            return
+        if answer.outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
             queue.finish(run, job_.claim, State.CANCELLED, "Its attempt was cancelled on the host.")
             return
         if answer.outcome is job.StartOutcome.BUSY:
@@ -214,11 +221,18 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         if state == State.FAILED and ingest.lacks_data_set(outputs) and data_sets.may_return(run):
             queue.go_back(run, job_.claim, data_sets.MISSING)
             data_sets.put_before(run)
+        elif state == State.FAILED and not run.cancel_asked_at and _has_lost_program(job_, outputs):
+            _set_host_apart(job_, PROGRAM_GONE.format(reason))
+            queue.go_back(run, job_.claim, reason)
         else:
             queue.finish(run, job_.claim, state, reason)
             if state == State.FAILED and ingest.refuses_scripts(outputs):
                 queue.fail_alike(run, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
+
+
+def _has_lost_program(job_: Job, outputs: Outputs) -> bool:
+    return has_lost_program(job_.spec, tools.get(job_.spec.tool), outputs)
 
 
 def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:

@@ -61,7 +61,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
             too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
             if run.state == State.RESERVED and not _enter_starting(run, claim):
                 return None
-            if _stays_away(run, claim):
+            if _needs_no_host(run, claim) or _stays_away(run, claim):
                 return None
             return make_job(run, claim, run.attempts.latest("number"), too_late)
     except queue.StaleFenceError:
@@ -90,6 +90,15 @@ def _stays_away(run: Run, claim: queue.Claim) -> bool:
     if driver.trust == Host.Trust.PINNED:
         return False
     queue.look_again(claim, RETRY_AFTER, contact_error=_untrusted(driver))
+    return True
+
+
+def _needs_no_host(run: Run, claim: queue.Claim) -> bool:
+    """End a run that is to be cancelled and has ended already, where nothing may be sent to its host; tell whether."""
+    driver = run.system.driver
+    if run.state != State.COLLECTING or not run.cancel_asked_at or driver.trust == Host.Trust.PINNED:
+        return False
+    queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {_untrusted(driver)}")
     return True
 
 

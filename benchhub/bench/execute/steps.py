@@ -35,6 +35,7 @@ SECOND_LOOK_S = 0.5
 ACKNOWLEDGE_TIMEOUT_S = 10.0  # what it misses is made up for later (tidy.py)
 COLLECT_CAP_BYTES = 64 * 1024 * 1024
 OBSERVER_PATIENCE_S = 10.0
+CANCEL_PATIENCE_S = 20.0  # with the results of a run that has ended already
 MOST_COLLECTIONS = 5
 SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
 
@@ -190,7 +191,7 @@ async def _withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
     looked = await _look(job_)
     if looked.verdict.state != "absent":
         return looked if job_.blocked else await _start(job_)
-    await job.cancel(connections(), job_.target, job_.attempt)
+    await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
     await _end_observing(job_)
     return Withdrawn()
 
@@ -206,7 +207,7 @@ async def _adopt(job_: Job) -> Looked:
 async def _start(job_: Job) -> Started | Looked | Refused:
     pool, attempt = connections(), job_.attempt
     for number in range(1, attempt.number):
-        await job.cancel(pool, job_.target, replace(attempt, number=number))
+        await job.cancel(pool, job_.target, replace(attempt, number=number), is_withdrawn=True)
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         before = await _server_snapshot(job_, is_before=True)
@@ -222,21 +223,28 @@ async def _start(job_: Job) -> Started | Looked | Refused:
             outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure as error:
         return await _given_up(job_, error)
-    if outcome is job.StartOutcome.TOMBSTONED:
+    if outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
         await _end_observing(job_)
     return Started(outcome, facts, before)
 
 
 async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
-    """Look before the start is given up: what has begun goes on. The tombstone keeps all else from beginning later.
+    """Look before the start is given up: what has begun goes on, or is lost. A tombstone keeps the rest from beginning.
 
-    A host that takes no tombstone either, such as one that is read-only, gets it before the next attempt starts.
+    A host that is read-only takes no tombstone, but nothing can begin there either once the start has ended with an
+    exit code of its own. Raises RemoteFailure where nothing tells that it has: then it is started again.
     """
     looked = await _look(job_)
-    if looked.verdict.state not in ("absent", "lost"):
+    if looked.verdict.state == "lost":
+        reason = f"{looked.verdict.reason} Its start had failed: {error}"
+        return replace(looked, verdict=replace(looked.verdict, reason=reason))
+    if looked.verdict.state != "absent":
         return looked
-    with suppress(RemoteFailure):
-        await job.cancel(connections(), job_.target, job_.attempt)
+    try:
+        await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
+    except RemoteFailure:
+        if error.returncode is None:
+            raise
     await _end_observing(job_)
     return Refused(str(error))
 
@@ -290,13 +298,18 @@ async def _cancel(job_: Job) -> Answer:
 
 
 async def _collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:
-    """Collect what the job left. Where its host refuses that for good, the run ends: by cancel at once."""
+    """Collect what the job left. Where its host refuses that for good, the run ends.
+
+    A cancel does not wait for it: the job has ended, so that nothing is left to be stopped on a host that is away.
+    """
+    if job_.cancel_asked:
+        with suppress(RemoteFailure, Unreachable, HostKeyChanged, TimeoutError):
+            return await asyncio.wait_for(_collect(job_), CANCEL_PATIENCE_S)
+        return Cancelled()
     try:
         ended = await _collect(job_)
     except RemoteFailure as error:
         _failed_collections[job_.claim.run_id] += 1
-        if job_.cancel_asked:
-            return Cancelled()
         if _failed_collections[job_.claim.run_id] < MOST_COLLECTIONS:
             raise
         return Uncollectable(str(error))

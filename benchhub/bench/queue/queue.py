@@ -284,12 +284,15 @@ def release(run: Run) -> None:
 def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
     """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host.
 
-    Returns how many were asked anew.
+    Whatever a worker waits for with them just now, such as a host's answer, is given up: it may wait for long. Returns
+    how many were asked anew.
     """
     unfinished = runs.exclude(state__in=FINAL)
+    under_way = list(unfinished.filter(state__in=ACTIVE, cancel_asked_at=None).values_list("pk", flat=True))
     count = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     _cancel_queued(unfinished, reason)
     Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
+    Watch.objects.filter(run__in=under_way).update(lease_until=None, fence=F("fence") + 1)
     return count
 
 

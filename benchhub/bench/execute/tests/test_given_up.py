@@ -1,0 +1,139 @@
+"""A start is given up on evidence of the target alone, and a cancel waits for nobody's answer: real SSH."""
+
+import time
+
+import pytest
+
+from benchhub.bench.execute import answers, jobs, loop, steps
+from benchhub.bench.models import Attempt, Hold, Run
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import queue
+from benchhub.catalog.models import Host
+from benchhub.embedded import proc
+from runners import job
+from runners.ssh import RemoteFailure
+
+pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.target]
+
+
+@pytest.fixture
+def server(worker, system, experiment, cluster16):
+    made = system(cluster16)
+    worker.finish(experiment(made))
+    return made
+
+
+@pytest.fixture
+def starting(server, experiment):
+    """The job of a run that is committed as starting, and of which its host knows nothing."""
+    planned = experiment(server, duration_s=30)
+    queue.reserve()
+    [claim] = queue.claim(1)
+    return jobs.prepare_step(claim), planned.runs.get()
+
+
+def answer(job_, worker, step):
+    """Write what the step answers or raises."""
+    future = loop.submit(step)
+    future.exception(timeout=60)
+    return answers.write(job_, future, worker.woken.put)
+
+
+def folder(target, run, attempt=1):
+    return target.work_directory / "runs" / str(run.uuid) / str(attempt)
+
+
+def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(starting, worker, target):
+    job_, run = starting
+    answer(job_, worker, steps._given_up(job_, RemoteFailure("It failed.", None)))
+    run.refresh_from_db()
+    assert run.state == State.QUEUED
+    assert {"cancel", "withdrawn"} <= {path.name for path in folder(target, run).iterdir()}
+    assert not Hold.objects.exists()
+
+
+def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(starting, worker, target):
+    job_, run = starting
+    runs = target.work_directory / "runs"
+    runs.chmod(0o500)
+    try:
+        answer(job_, worker, steps._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
+        assert Run.objects.get(pk=run.pk).state == State.STARTING
+        assert Hold.objects.filter(run=run).exists()
+        assert Host.objects.get().paused_at is None
+        answer(job_, worker, steps._given_up(job_, RemoteFailure("Read-only file system.", 1)))
+    finally:
+        runs.chmod(0o700)
+    assert Run.objects.get(pk=run.pk).state == State.QUEUED
+    assert Host.objects.get().pause_reason.startswith("It refused to start a run: Read-only")
+
+
+def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_nothing_had_been(starting, worker, target):
+    job_, run = starting
+    assert loop.submit(steps.step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
+    pid = folder(target, run) / "pid"
+    while not pid.exists() or not pid.read_text():
+        time.sleep(0.05)
+    _, wrapper, _, command, _ = pid.read_text().split()
+    for process in (wrapper, command):
+        if identity := proc.identify(int(process)):
+            proc.kill_family(identity, proc.family(identity.pid))
+    answer(job_, worker, steps._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
+    run.refresh_from_db()
+    assert run.state == State.LOST, run.reason
+    assert "killed there" in run.reason and "Its answer was cut off." in run.reason
+    assert Attempt.objects.get(run=run).outcome == State.LOST
+    assert Host.objects.get().paused_at is None
+
+
+def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(
+    starting, worker, server, target, experiment
+):
+    job_, run = starting
+    loop.submit(job.cancel(steps.connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
+    answer(job_, worker, steps.step(job_))
+    run.refresh_from_db()
+    assert (run.state, run.attempts.get().outcome) == (State.QUEUED, "cancelled")
+    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+    assert Run.objects.get(pk=run.pk).state == State.CANCELLED
+
+
+def test_a_cancel_takes_a_run_out_of_hands_that_wait_for_its_host_and_only_once(starting):
+    job_, run = starting
+    runs = Run.objects.filter(pk=run.pk)
+    assert queue.claim(1) == []
+    assert queue.ask_to_cancel(runs) == 1
+    [claim] = queue.claim(1)
+    assert claim.fence > job_.claim.fence
+    assert queue.ask_to_cancel(runs) == 0
+    with queue.fenced(claim):
+        pass
+    with pytest.raises(queue.StaleFenceError), queue.fenced(job_.claim):
+        pass
+
+
+def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, worker, monkeypatch):
+    job_, run = starting
+    with queue.fenced(job_.claim) as locked:
+        for state in (State.RUNNING, State.COLLECTING):
+            queue.move(locked, state)
+    assert queue.ask_to_cancel(Run.objects.filter(pk=run.pk)) == 1
+    Host.objects.update(port=1)
+    [cancelling] = jobs.prepare(queue.claim(1))
+    answer(cancelling, worker, steps.step(cancelling))
+    run.refresh_from_db()
+    assert run.state == State.CANCELLED
+    assert not Hold.objects.exists()
+
+
+def test_a_cancel_of_what_has_ended_waits_for_no_person_to_approve_a_key(starting):
+    job_, run = starting
+    with queue.fenced(job_.claim) as locked:
+        for state in (State.RUNNING, State.COLLECTING):
+            queue.move(locked, state)
+    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+    Host.objects.update(trust=Host.Trust.QUARANTINED)
+    assert jobs.prepare(queue.claim(1)) == []
+    run.refresh_from_db()
+    assert run.state == State.CANCELLED and "its host key has changed" in run.reason
+    assert not Hold.objects.exists()
