@@ -29,7 +29,8 @@ VIEWS = ("light", 1440), ("dark", 360)
 ALL_VIEWS = (*VIEWS, ("light", 360), ("dark", 1440))
 # Addresses that are no pages: they are sent to, or answer with a file or a part of a page.
 NOT_PAGES = {"alive", "logout", "again", "evidence", "experiment-curve", "experiment-plan", "health", "metrics"}
-NOT_PAGES |= {"host-look", "host-approve", "host-probe", "host-pause", "host-resume", "time-remove", "window-remove"}
+NOT_PAGES |= {f"host-{name}" for name in ("look", "approve", "new-key", "probe", "pause", "resume")}
+NOT_PAGES |= {"time-remove", "window-remove"}
 NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "rerun")}
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
 NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings", "cluster-ask", "instance-test-ask", "os-settings-helper"}

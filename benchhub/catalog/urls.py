@@ -16,6 +16,7 @@ urlpatterns = [
     path("hosts/<int:pk>/edit", hosts.edit, name="host-edit"),
     path("hosts/<int:pk>/look", hosts.look, name="host-look"),
     path("hosts/<int:pk>/approve", hosts.approve, name="host-approve"),
+    path("hosts/<int:pk>/new-key", hosts.new_key, name="host-new-key"),
     path("hosts/<int:pk>/probe", hosts.probe, name="host-probe"),
     path("instances/", instances.instances, name="instances"),
     path("instances/add", instances.add, name="instance-add"),

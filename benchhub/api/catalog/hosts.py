@@ -17,7 +17,7 @@ from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hosts.forms import HostForm
-from benchhub.catalog.hosts.page import fingerprint, install_line
+from benchhub.catalog.hosts.page import fingerprint, install_line, key_stays
 from benchhub.ui.acts import explain, explain_form
 
 from .rows import NAMED, EditView
@@ -102,6 +102,16 @@ class Hosts(EditView):
         if not row.approve(sent["key"]):
             raise problems.Problem(409, "The host offers another key than this one: compare again.")
         explain(request, f"host key of {row}: {sent['key']}")
+        return self.edited_answer(row)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"], url_path="new-key")
+    def new_key(self, request: Request, pk: str) -> Response:
+        """Replace BenchHub's own key pair for the host. Refused while a run is under way there."""
+        row = self.get_object()
+        if runs := row.replace_key_pair():
+            raise problems.Problem(409, key_stays(runs))
+        explain(request, f"new key pair for {row}")
         return self.edited_answer(row)
 
     @extend_schema(request=None)

@@ -24,6 +24,7 @@ host: GET hosts/{id}/, GET builds/
 host-edit: PATCH hosts/{id}/
 host-look: POST hosts/{id}/look/
 host-approve: POST hosts/{id}/approve/
+host-new-key: POST hosts/{id}/new-key/
 host-probe: POST hosts/{id}/probe/
 host-pause: POST hosts/{id}/pause/
 host-resume: POST hosts/{id}/resume/

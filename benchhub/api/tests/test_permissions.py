@@ -46,7 +46,8 @@ INGEST = "POST deliveries/"
 ADMIN = """
 GET webhooks/ webhooks/{id}/ notices/ notices/{id}/ users/ users/{id}/ audit-log/ audit-log/{id}/
 POST users/ tokens/{id}/revoke/ licence-models/preview/ price-sheets/preview/
-hosts/ hosts/{id}/look/ hosts/{id}/approve/ instances/ instances/{id}/retire/ instances/{id}/show-again/
+hosts/ hosts/{id}/look/ hosts/{id}/approve/ hosts/{id}/new-key/
+instances/ instances/{id}/retire/ instances/{id}/show-again/
 hardware/ hardware/{id}/revise/ hardware/{id}/retire/ hardware/{id}/show-again/
 configurations/ configurations/{id}/revise/ configurations/{id}/retire/ configurations/{id}/show-again/
 workloads/ workloads/{id}/revise/ workloads/{id}/retire/ workloads/{id}/show-again/

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Attempt, Run
+from benchhub.bench.models import Attempt, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
@@ -69,6 +69,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
 
 
 def _enter_starting(run: Run, claim: queue.Claim) -> bool:
+    Host.lock(_host_keys(run))  # an edit of where jobs lie comes before this start, or sees that it is under way
     if run.cancel_asked_at:
         queue.finish(run, claim, State.CANCELLED, "Cancelled before it started.")
         return False
@@ -79,6 +80,11 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
     Attempt.objects.create(run=run, number=number)
     queue.move(run, State.STARTING, fence=claim.fence)
     return True
+
+
+def _host_keys(run: Run) -> list[int]:
+    keys = System.objects.values_list("driver_id", "instance__host_id").get(pk=run.system_id)
+    return [key for key in keys if key]
 
 
 def _stays_away(run: Run, claim: queue.Claim) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.db.models import Q
 
 from benchhub.analysis.words import listing
@@ -22,6 +23,7 @@ HOST_FIELDS = (
 )
 PLACE = ("address", "port", "username")
 # A job on the host is found again by these alone.
+WITHIN_THE_HOST = ("username", "work_directory")
 WHERE_JOBS_LIE = (*PLACE, "work_directory")
 
 
@@ -91,19 +93,23 @@ class HostForm(CatalogForm):
         return cleaned
 
     def _refuse_to_lose_jobs(self) -> None:
-        """Refuse to move the host away from jobs under way: nobody would find them, and others would join them."""
-        moved = [name for name in WHERE_JOBS_LIE if name in self.changed_data and name not in self.errors]
-        if moved and (keys := self._runs_under_way()):
+        """Refuse to move the host away from jobs under way: nobody would find them, and others would join them.
+
+        A host that is away may have another address by now. Its key tells whether it is the same machine.
+        """
+        where = WHERE_JOBS_LIE if self.instance.unreachable_since is None else WITHIN_THE_HOST
+        moved = [name for name in where if name in self.changed_data and name not in self.errors]
+        if moved and (keys := self.instance.runs_under_way()):
             runs = listing(f"run {key}" for key in keys)
             self.add_error(moved[0], f"{runs.capitalize()} would not be found any more: wait for the end, or cancel.")
 
-    def _runs_under_way(self) -> list[int]:
-        """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
-        keys: set[int] = set()
-        for runs in ("system__runs", "instances__system__runs"):
-            is_open = {f"{runs}__attempts__number__gte": 1, f"{runs}__attempts__ended_at": None}
-            keys |= set(Host.objects.filter(pk=self.instance.pk, **is_open).values_list(f"{runs}__pk", flat=True))
-        return sorted(keys)
+    def saved(self) -> Any:
+        """Return the saved host; None, with a sentence on the form, where a run has begun there at this moment."""
+        with transaction.atomic():
+            if self.instance.pk:
+                Host.lock([self.instance.pk])
+                self._refuse_to_lose_jobs()
+            return None if self.errors else super().saved()
 
     @property
     def is_moved(self) -> bool:

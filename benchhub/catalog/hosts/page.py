@@ -161,6 +161,12 @@ def install_line(host: Host) -> str:
     )
 
 
+def key_stays(runs: Iterable[int]) -> str:
+    """Say that the key was not replaced, for the sake of these runs."""
+    names = listing([f"run {key}" for key in runs])
+    return f"The key was not replaced: nobody could reach {names} until the new one is installed. Wait, or cancel."
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """`state` is done, next or later; `label` says it, and where it is to be done."""

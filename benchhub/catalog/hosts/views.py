@@ -114,6 +114,19 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
+def new_key(request: HttpRequest, pk: int) -> HttpResponse:
+    """Replace BenchHub's own key pair for the host, unless a run there could then not be reached."""
+    row = get_object_or_404(page.host(), pk=pk)
+    if runs := row.replace_key_pair():
+        explain(request, "the key stayed")
+        messages.error(request, page.key_stays(runs))
+    else:
+        explain(request, f"new key pair for {row}")
+        messages.success(request, "BenchHub has a new key for this host: install it there, then probe the host.")
+    return redirect("host", pk)
+
+
+@require_POST
 def probe(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(page.host(), pk=pk)
     if row.trust != Host.Trust.PINNED:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -80,6 +81,33 @@ class Host(models.Model):
         """Give the host a key pair of its own; the old one, if any, is forgotten. Save afterwards."""
         pair = make_key_pair(f"benchhub {self.name}")
         self.private_key, self.public_key = pair.private_key, pair.public_key
+
+    def runs_under_way(self) -> list[int]:
+        """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
+        keys: set[int] = set()
+        for runs in ("system__runs", "instances__system__runs"):
+            is_open = {f"{runs}__attempts__number__gte": 1, f"{runs}__attempts__ended_at": None}
+            keys |= set(Host.objects.filter(pk=self.pk, **is_open).values_list(f"{runs}__pk", flat=True))
+        return sorted(keys)
+
+    @transaction.atomic
+    def replace_key_pair(self) -> list[int]:
+        """Give the host another key pair, whose public half is to be installed before anybody gets in again.
+
+        Return the runs under way, which nobody could reach meanwhile: then nothing is changed.
+        """
+        Host.lock([self.pk])
+        if runs := self.runs_under_way():
+            return runs
+        self.make_key_pair()
+        self.facts_at, self.contact_error = None, "Its new public key is not installed there yet."
+        self.save(update_fields=["private_key", "public_key", "facts_at", "contact_error"])
+        return []
+
+    @staticmethod
+    def lock(keys: Iterable[int]) -> None:
+        """Hold the rows until the end of the transaction: a start there, and an edit of where jobs lie, take turns."""
+        list(Host.objects.select_for_update().filter(pk__in=keys).order_by("pk").values_list("pk"))
 
     def ask(self, purpose: str) -> None:
         """Have a worker visit the host soon, for its host key or its facts; the outcome is stored here."""

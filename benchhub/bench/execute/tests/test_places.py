@@ -1,11 +1,18 @@
 """Where a job lies is not changed under it."""
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
+from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
+from benchhub.bench.execute import jobs
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
+from benchhub.bench.queue import queue
 from benchhub.catalog.hosts.forms import HostForm
 from benchhub.catalog.instances.forms import InstanceForm
 from benchhub.catalog.models import Hardware, Host, Instance
@@ -45,6 +52,68 @@ def test_what_no_job_is_found_by_may_be_edited_at_any_time(run):
 
 def test_a_run_that_waits_in_the_queue_keeps_no_host_from_moving(run):
     assert not edit(Host.objects.get(), address="192.0.2.9").errors
+
+
+def test_a_host_that_is_away_may_have_another_address_and_its_folder_stays(run):
+    Attempt.objects.create(run=run, number=1)
+    Host.objects.update(unreachable_since=timezone.now())
+    assert not edit(Host.objects.get(), address="192.0.2.9", port=2200).errors
+    assert list(edit(Host.objects.get(), work_directory="/w").errors) == ["work_directory"]
+
+
+def test_an_edit_and_a_start_at_the_same_moment_take_turns(run):
+    form = edit(Host.objects.get(), work_directory="/w")
+    assert form.is_valid()
+    Attempt.objects.create(run=run, number=1)  # it begins after the form was looked at
+    assert form.saved() is None
+    assert "would not be found any more" in str(form.errors)
+    assert Host.objects.get().work_directory != "/w"
+
+
+def test_a_start_and_an_edit_of_its_hosts_take_turns(run):
+    Run.objects.filter(pk=run.pk).delete()
+    waiting = testing.make_run(run.experiment, run.system, 2, 1)
+    queue.reserve()
+    [claim] = queue.claim(1)
+    with CaptureQueriesContext(connection) as queries, queue.fenced(claim) as locked:
+        assert jobs._enter_starting(locked, claim)
+    texts = [query["sql"] for query in queries]
+    locking = next(at for at, text in enumerate(texts) if "catalog_host" in text and "FOR UPDATE" in text)
+    assert locking < next(at for at, text in enumerate(texts) if "INSERT" in text and "bench_attempt" in text)
+    assert Run.objects.get(pk=waiting.pk).state == State.STARTING
+
+
+def test_a_key_pair_is_not_replaced_under_a_job_by_page_or_api_and_may_be_afterwards(run, client):
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    attempt, host = Attempt.objects.create(run=run, number=1), Host.objects.get()
+    pair = (host.private_key, host.public_key)
+    sentence = f"nobody could reach run {run.pk} until the new one is installed"
+    assertContains(client.post(reverse("host-new-key", args=[host.pk]), follow=True), sentence)
+    answer = client.post(f"/api/v1/hosts/{host.pk}/new-key/")
+    assert answer.status_code == 409 and sentence in answer.json()["detail"]
+    assert (Host.objects.get().private_key, Host.objects.get().public_key) == pair
+    Attempt.objects.filter(pk=attempt.pk).update(ended_at=timezone.now())
+    page = client.post(reverse("host-new-key", args=[host.pk]), follow=True)
+    assertContains(page, "install it there")
+    after = Host.objects.get()
+    assert after.public_key != host.public_key and "PRIVATE KEY" in after.private_key
+    assertContains(page, after.public_key)
+    assert page.context["page"].steps["install"].state == "next"
+    answer = client.post(f"/api/v1/hosts/{host.pk}/new-key/")
+    assert (answer.status_code, answer.json()["public_key"]) == (200, Host.objects.get().public_key)
+    assert answer.json()["public_key"] != after.public_key
+
+
+def test_the_api_refuses_what_the_page_refuses(run, client):
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    Attempt.objects.create(run=run, number=1)
+    host = Host.objects.get()
+    address = f"/api/v1/hosts/{host.pk}/"
+    tag = client.get(address)["ETag"]
+    sent = {"data": {"work_directory": "/w"}, "content_type": "application/json", "headers": {"If-Match": tag}}
+    answer = client.patch(address, **sent)
+    assert answer.status_code in (400, 422) and f"Run {run.pk} would not be found" in answer.content.decode()
+    assert Host.objects.get().work_directory == host.work_directory
 
 
 def edit_instance(**changes):
