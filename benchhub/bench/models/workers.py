@@ -9,7 +9,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-ALIVE_WITHIN = timedelta(seconds=2 * settings.LEASE_SECONDS)
+# Pages ask every 20 s whether anybody works (base.html): within two leases of 60 s they all say that nobody does.
+ALIVE_WITHIN = timedelta(seconds=1.5 * settings.LEASE_SECONDS)
 
 
 class WorkerQuerySet(models.QuerySet["Worker"]):

@@ -11,7 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from benchhub.bench.execute import examine, workers
 from benchhub.bench.execute.examine import Examined
-from benchhub.bench.models import Run, Worker
+from benchhub.bench.models import Run, Webhook, Worker
 from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
@@ -78,6 +78,7 @@ def _tables(broker: Finding) -> Iterator[Finding]:
     yield _stuck()
     yield _overdue()
     yield from _trust()
+    yield from _addresses()
 
 
 def _database() -> Finding:
@@ -206,6 +207,13 @@ def _trust() -> Iterator[Finding]:
         yield Finding("host keys", "warn", text, "Approve it on the host's page.")
     if not quarantined and not names:
         yield Finding("host keys", "ok", "No host is in quarantine or keeps runs waiting for approval.")
+
+
+def _addresses() -> Iterator[Finding]:
+    """Yield that notices of webhooks carry addresses which nobody can open: nothing says where BenchHub is."""
+    if not settings.PUBLIC_URL and Webhook.objects.filter(is_active=True).exists():
+        text = "Webhooks are sent addresses without the name of this server."
+        yield Finding("webhooks", "warn", text, "Set PUBLIC_URL to where people open BenchHub.")
 
 
 def _targets() -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench import testing
 from benchhub.bench.execute import examine, workers
-from benchhub.bench.models import Run, Watch, Worker
+from benchhub.bench.models import Run, Watch, Webhook, Worker
 from benchhub.bench.operations import doctor, vitals
 from benchhub.catalog.models import Hardware, Host
 from benchhub.release import release
@@ -177,3 +177,13 @@ def test_a_table_that_is_not_there_yet_is_told_as_migrations_and_nothing_else(br
     assert [finding.name for finding in findings] == ["broker", "database", "migrations"]
     assert "bench.0009_next" in findings[-1].text
     assert connection.is_usable()
+
+
+def test_webhooks_whose_addresses_nobody_could_open_are_told_until_they_are_whole(broker, settings, django_user_model):
+    settings.PUBLIC_URL = ""
+    assert not found("webhooks", "warn")
+    user = django_user_model.objects.create_superuser("ada")
+    Webhook.objects.create(name="ci", url="https://ci.test/", events=["run.ended"], secret="hush", created_by=user)
+    assert found("webhooks", "warn")[0].remedy == "Set PUBLIC_URL to where people open BenchHub."
+    settings.PUBLIC_URL = "https://bench.test"
+    assert not found("webhooks", "warn")

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
@@ -17,6 +18,7 @@ from benchhub.bench.queue.page import QueuePage
 from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
+BASE = settings.BASE_DIR / "frontend" / "templates"
 
 
 @pytest.fixture
@@ -33,10 +35,16 @@ def run():
 
 
 def test_runs_that_wait_for_a_worker_that_is_gone_are_told_with_how_long(viewer, run):
-    Worker.objects.create(name="w1", clock_ahead_s=0.0, ticked_at=timezone.now() - ALIVE_WITHIN - timedelta(minutes=5))
+    Worker.objects.create(name="w1", clock_ahead_s=0.0, ticked_at=timezone.now() - timedelta(minutes=7, seconds=5))
     page = viewer.get("/standstill")
     assertContains(page, "Nobody has worked for 7 min")
     assertContains(page, "1 run waits")
+
+
+def test_within_two_leases_every_page_has_asked_and_was_told():
+    asks_every = timedelta(seconds=20)
+    assert f'hx-trigger="load, every {asks_every.seconds}s"' in (BASE / "base.html").read_text()
+    assert ALIVE_WITHIN + asks_every <= 2 * timedelta(seconds=60)
 
 
 def test_where_no_worker_ever_was_the_sentence_says_so(viewer, run):
