@@ -86,9 +86,7 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
     assert Host.objects.get().paused_at is None
 
 
-def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(
-    starting, worker, server, target, experiment
-):
+def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(starting, worker):
     job_, run = starting
     loop.submit(job.cancel(steps.connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
     answer(job_, worker, steps.step(job_))
@@ -112,7 +110,7 @@ def test_a_cancel_takes_a_run_out_of_hands_that_wait_for_its_host_and_only_once(
         pass
 
 
-def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, worker, monkeypatch):
+def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, worker):
     job_, run = starting
     with queue.fenced(job_.claim) as locked:
         for state in (State.RUNNING, State.COLLECTING):
