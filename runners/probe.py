@@ -17,6 +17,7 @@ from runners.facts import processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
 from runners.job import sensible
+from runners.os_settings.names import SETTINGS
 from runners.os_settings.script import COMMAND, HELPER
 from runners.readings import decimal, read_sections, storable_facts, whole
 from runners.ssh import Connections, RemoteFailure, Target
@@ -60,8 +61,8 @@ KERNEL_OPTIONS = re.compile(
 )
 # A host has these only if it is built so: their absence is no gap in what was read.
 MAY_BE_ABSENT = (
-    "cpu_governors", "dmi", "kernel_options", "drop_caches", "os_settings", "virtualization", "memory_modules",
-    "servers",
+    "cpu_governors", "dmi", "kernel_options", "drop_caches", "os_settings", "os_settings_absent", "virtualization",
+    "memory_modules", "servers",
 )  # fmt: skip
 # A container sees the disks of its host as they are; every other sign is one of a virtual machine.
 CONTAINERS = {
@@ -145,6 +146,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "virtualization": sorted(set(sections.get("virtualization", "").split()) - {"none"})[:8],
         "drop_caches": sections.get("drop_caches", "").strip(),
         "os_settings": whole(sections.get("os_settings", "").strip()),  # the version of the helper
+        "os_settings_absent": list(filter(SETTINGS.__contains__, sections.get("os_settings_absent", "").split())),
         "tools": tools,
         "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),

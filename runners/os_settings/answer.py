@@ -12,7 +12,7 @@ from .names import SETTINGS
 
 LOG_FILE = "os_settings.log"
 MOST_BYTES = 64 << 10
-LINE = re.compile(r"(before|applied|end|after) ([a-z_.]{1,60}) ([a-z0-9+]{1,30})")
+LINE = re.compile(r"(before|applied|end|after) ([a-z_.]{1,60}) ([a-z0-9+-]{1,30})")
 
 
 @dataclass(frozen=True, slots=True)

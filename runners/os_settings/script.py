@@ -8,14 +8,14 @@ from pathlib import Path
 
 from runners.contract import PREPARATION_FAILED, RunSpec
 
-from .names import SETTINGS
+from .names import DEVICE, SETTINGS, OsSetting
 
 FILE = "os_settings.sh"
 HELPER = "/usr/local/sbin/benchhub-os-settings"
 DOWNLOADED = Path(HELPER).name
 COMMAND = f"sudo -n {HELPER}"
 STATE_FOLDER = "/run/benchhub-os-settings"
-VERSION = 1
+VERSION = 2
 ACCOUNT = re.compile("[a-z_][a-z0-9_.-]{0,63}")
 SCRIPTS = Path(__file__).parent.parent / "target"
 # What comes after the deadline of a run: its server is stopped, and what it left is listed.
@@ -37,9 +37,14 @@ def sudo_rule(username: str) -> str:
 
 def helper_text(*, root: str = "", folder: str = STATE_FOLDER) -> str:
     """Return the helper as root installs it. `root` stands before the kernel's files, and `folder` keeps its state."""
-    rows = "\n".join(f"{row.name} {row.file} {row.range_text} {row.twin_file}" for row in SETTINGS.values())
+    rows = "\n".join(_row(setting, root) for setting in SETTINGS.values())
     values = f"version={VERSION}\nroot={shlex.quote(root)}\nfolder={shlex.quote(folder)}\nsettings='{rows}'\n"
     return f"#!/bin/sh\n{values}\n{_text('os_helper.sh')}"
+
+
+def _row(setting: OsSetting, root: str) -> str:
+    files = ",".join(file if file.startswith(DEVICE) else f"{root}{file}" for file in setting.files)
+    return f"{setting.name} {files} {setting.range_text} {f'{root}{setting.twin_file}' if setting.twin else '-'}"
 
 
 def files(spec: RunSpec) -> dict[str, str]:

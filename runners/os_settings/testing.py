@@ -23,7 +23,7 @@ VALUES = {
     "vm.dirty_background_bytes": "65536",
     "vm.dirty_background_ratio": "0",
     "vm.overcommit_kbytes": "0",
-    "vm.overcommit_ratio": "0",
+    "vm.overcommit_ratio": "50",
     "vm.nr_hugepages": "0",
     "transparent_hugepage": "always [madvise] never",
 }
@@ -40,6 +40,9 @@ class Tree:
             self.write(self.file(name), value)
         self.write(self.folder / "proc/meminfo", "MemTotal: 8388608 kB\nHugepagesize: 2048 kB")
         self.write(self.folder / "sys/devices/sda/queue/read_ahead_kb", "128")
+        self.write(self.folder / "sys/devices/sda/queue/scheduler", "[none] mq-deadline")
+        for policy, governor in self.governors.items():
+            self.write(policy, governor)
         self.write(self.folder / "sys/devices/sda/sda1/partition", "1")
         (self.folder / "sys/dev/block").mkdir(parents=True)
         (self.folder / f"sys/dev/block/{DEVICE}").symlink_to("../../devices/sda/sda1")
@@ -49,8 +52,15 @@ class Tree:
     def state(self) -> Path:
         return self.folder / "state"
 
+    @property
+    def governors(self) -> dict[Path, str]:
+        """Return the files of the governor as they are at first: those of three policies, which differ."""
+        policies = self.folder / "sys/devices/system/cpu/cpufreq"
+        governors = ("powersave", "powersave", "schedutil")
+        return {policies / f"policy{n}/scaling_governor": governor for n, governor in enumerate(governors)}
+
     def file(self, name: str) -> Path:
-        path = SETTINGS[name].file if name in SETTINGS else f"/proc/sys/{name.replace('.', '/')}"
+        path = SETTINGS[name].files[0] if name in SETTINGS else f"/proc/sys/{name.replace('.', '/')}"
         return Path(f"{self.folder}{path.replace('DEVICE', '/sys/devices/sda/queue')}")
 
     def value(self, name: str) -> str:
@@ -124,10 +134,10 @@ def settings_guarded(*names: str) -> Iterator[dict[str, str]]:
             yield values
         finally:
             for name, before in values.items():
-                Path(SETTINGS[name].file).write_text(before)
+                Path(SETTINGS[name].files[0]).write_text(before)
 
 
 def value(name: str) -> str:
     """Return a setting of this machine as it is now."""
-    text = Path(SETTINGS[name].file).read_text().strip()
+    text = Path(SETTINGS[name].files[0]).read_text().strip()
     return text.partition("[")[2].partition("]")[0] or text

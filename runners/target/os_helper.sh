@@ -5,6 +5,7 @@
 #   hold VERSION DEVICE SECONDS NAME=VALUE...   DEVICE is major:minor of the data's block device, or -
 #   restore VERSION                             puts back what a helper that was killed could not
 #   version
+#   absent                                      names the settings below that this kernel does not have
 #
 # Everything that it goes by is in a folder of root's own, which a reboot empties as it resets the settings.
 set -u
@@ -56,10 +57,12 @@ is_in_range() {
     esac
 }
 
-# A data set aside in huge pages is taken from everybody: a quarter of the memory stays.
+# What is set aside in huge pages is taken from everybody: a quarter of the memory stays. Of what may be committed half.
 is_within_memory() {
-    awk -v pages="$1" '/^MemTotal:/ { total = $2 } /^Hugepagesize:/ { size = $2 }
-        END { exit !(pages * size <= total * 3 / 4) }' "$root/proc/meminfo"
+    case $1 in vm.nr_hugepages | vm.overcommit_kbytes) ;; *) return 0 ;; esac
+    awk -v name="$1" -v value="$2" '/^MemTotal:/ { total = $2 } /^Hugepagesize:/ { size = $2 }
+        END { exit !(name == "vm.nr_hugepages" ? value * size <= total * 3 / 4 : value >= total / 2) }' \
+        "$root/proc/meminfo"
 }
 
 # The folder of the queue that serves block device $1; a partition has that of its disk.
@@ -70,21 +73,42 @@ queue_of() {
     [ -d "$link/queue" ] && readlink -f -- "$link/queue"
 }
 
-# Set file, range and twin of setting NAME=VALUE, or refuse it.
+# The files that there are of a setting: commas separate its patterns.
+files_of() {
+    set +f
+    for path in $(echo "$1" | tr , ' '); do
+        if [ -e "$path" ]; then echo "$path"; fi
+    done
+}
+
+# Set current to the value in all the files; mixed where they differ.
+read_setting() {
+    current=
+    for path in $files; do
+        read=$(read_value "$path") && [ -n "$read" ] || return 1
+        case $current in '' | "$read") current=$read ;; *) current=mixed ;; esac
+    done
+    [ -n "$current" ]
+}
+
+write_setting() {
+    for path in $files; do write_value "$path" "$value" || return 1; done
+}
+
+# Set files, range and twin of setting NAME=VALUE, or refuse it.
 check() {
     find_setting "${1%%=*}" && case $1 in *=*) ;; *) false ;; esac || refuse 'the helper does not set this name'
     value=${1#*=}
     is_in_range "$value" "$range" || refuse "$name takes $range"
-    [ "$name" != vm.nr_hugepages ] || is_within_memory "$value" || refuse "$name would leave too little memory"
+    is_within_memory "$name" "$value" || refuse "$name would leave too little memory"
     case $file in
         DEVICE/*)
             queue=$(queue_of "$device") || refuse "$name: the data do not lie on a block device with a queue"
             file=$queue/${file#DEVICE/}
             ;;
-        *) file=$root$file ;;
     esac
-    [ "$twin" = - ] || twin=$root$twin
-    current=$(read_value "$file") && [ -n "$current" ] || refuse "$name: this kernel does not have it"
+    files=$(files_of "$file")
+    read_setting || refuse "$name: this kernel does not have it"
 }
 
 # Of two settings of which the kernel heeds one, the other is 0, and only the one that it heeds can be written back.
@@ -96,7 +120,7 @@ original() {
             return
         fi
     fi
-    echo "$file $current"
+    for path in $files; do echo "$path $(read_value "$path")"; done
 }
 
 # All is written before anything is read back, as reading takes a process.
@@ -128,8 +152,8 @@ tell_values() {
 apply() {
     for setting; do
         check "$setting"
-        write_value "$file" "$value" || { echo "refused $name: the kernel does not take $value"; return 1; }
-        current=$(read_value "$file")
+        write_setting || { echo "refused $name: the kernel does not take $value"; return 1; }
+        read_setting
         [ "$current" = "$value" ] || { echo "refused $name is $current after $value was written"; return 1; }
         echo "applied $name $current"
     done
@@ -163,10 +187,22 @@ hold() {
     put_back && tell_values after "$@"
 }
 
+absent_settings() {
+    while read -r name file _; do
+        case $file in
+            DEVICE/*) ;;
+            *) [ -n "$(files_of "$file")" ] || echo "$name" ;;
+        esac
+    done << END
+$settings
+END
+}
+
 case ${1-} in
     hold | restore) [ "${2-}" = "$version" ] || refuse "the helper on the host has version $version" ;;
     version) echo "$version"; exit 0 ;;
-    *) refuse 'the helper knows hold, restore and version' ;;
+    absent) absent_settings; exit 0 ;;
+    *) refuse 'the helper knows hold, restore, version and absent' ;;
 esac
 if [ "$1" = hold ]; then
     [ $# -ge 5 ] || refuse 'the helper was told no setting'

@@ -141,6 +141,8 @@ if [ -w /proc/sys/vm/drop_caches ]; then echo directly
 elif sudo -n -l sh -c 'echo 3 > /proc/sys/vm/drop_caches' > /dev/null 2>&1; then echo by sudo; fi
 section os_settings
 if [ -e "$os_helper" ]; then $os_command version 2> /dev/null; fi
+section os_settings_absent
+if [ -e "$os_helper" ]; then $os_command absent 2> /dev/null | head -n 100; fi
 section tools
 for name in $tools; do
     path=$(command -v "$name") && echo "$name=$path"

@@ -69,8 +69,8 @@ def test_no_swap_is_a_fact_and_not_missing():
 def test_whether_settings_of_the_operating_system_may_be_changed_is_no_part_of_what_the_machine_is():
     assert "os_settings" not in parse_probe(SECTIONS) and "os_settings" not in parse_probe(SECTIONS)["missing"]
     assert "os_settings" not in parse_probe({**SECTIONS, "os_settings": "refused by <b>somebody</b>\n"})
-    allowed = parse_probe({**SECTIONS, "os_settings": "1\n"})
-    assert allowed["os_settings"] == 1
+    allowed = parse_probe({**SECTIONS, "os_settings": "2\n", "os_settings_absent": "cpu_governor\nrefused <b>\n"})
+    assert (allowed["os_settings"], allowed["os_settings_absent"]) == (2, ["cpu_governor"])
     assert facts_digest_input(allowed) == facts_digest_input(parse_probe(SECTIONS))
 
 

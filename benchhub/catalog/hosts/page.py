@@ -74,6 +74,10 @@ class HostPage:
         return bool(self.host.facts.get("os_settings") == VERSION)
 
     @property
+    def has_old_os_helper(self) -> bool:
+        return "os_settings" in self.host.facts and not self.has_os_helper
+
+    @property
     def offered(self) -> str:
         """Return the fingerprint of the key that waits for approval; empty where none does."""
         return fingerprint(self.host.offered_host_key)

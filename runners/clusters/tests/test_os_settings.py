@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +88,22 @@ async def test_of_a_pair_the_other_setting_is_in_force_again(driver, helper, bef
     collected = await driver.run(spec)
     assert read_log(collected.outputs.files["os_settings.log"]).values["vm.dirty_bytes"].end == "104857600"
     assert value("vm.dirty_ratio") == before["vm.dirty_ratio"] and value("vm.dirty_bytes") == "0"
+    assert not (helper.state / "before").exists()
+
+
+def test_this_kernel_takes_what_its_sizes_and_its_idle_disks_are_set_to_and_has_its_own_again(helper):
+    """Loop devices serve nobody here; of the pair of overcommit only one is in force, before and after."""
+    memory_kib = next(line for line in Path("/proc/meminfo").read_text().splitlines() if "MemTotal" in line).split()[1]
+    requests = {"vm.overcommit_kbytes": memory_kib}
+    schedulers = Path("/sys/block/loop0/queue/scheduler")
+    if schedulers.exists() and "mq-deadline" in schedulers.read_text():
+        requests["io_scheduler"] = "mq-deadline"
+    pairs = [f"{name}={text}" for name, text in requests.items()]
+    before = [Path(f"/proc/sys/vm/overcommit_{name}").read_text() for name in ("kbytes", "ratio")]
+    words = ["/bin/sh", helper.program, "hold", str(script.VERSION), "7:0", "60", *pairs]
+    log = subprocess.run(words, input=b"", capture_output=True, check=True).stdout
+    assert list(doubts(requests, read_log(log))) == []
+    assert [Path(f"/proc/sys/vm/overcommit_{name}").read_text() for name in ("kbytes", "ratio")] == before
     assert not (helper.state / "before").exists()
 
 

@@ -34,6 +34,54 @@ def test_all_four_moments_are_told_in_the_order_of_time(tree):
     ]  # fmt: skip
 
 
+def test_all_cpus_get_one_governor_and_each_has_its_own_again(tree):
+    helper = tree.begin("cpu_governor=performance")
+    assert {file.read_text() for file in tree.governors} == {"performance\n"}
+    assert helper.communicate()[0].splitlines() == ["end cpu_governor performance", "after cpu_governor mixed"]
+    assert {file: file.read_text().strip() for file in tree.governors} == tree.governors
+    assert is_as_before(tree)
+
+
+def test_a_governor_that_one_cpu_does_not_take_is_a_failure_and_no_cpu_is_left_with_it(tree):
+    last = list(tree.governors)[-1]
+    last.unlink()
+    last.symlink_to("/proc/sys/kernel/ostype")
+    lines = tree.hold("cpu_governor=performance")
+    assert lines == ["before cpu_governor mixed", "refused cpu_governor: the kernel does not take performance"]
+    assert [file.read_text().strip() for file in tree.governors] == ["powersave", "powersave", "Linux"]
+
+
+def test_a_machine_without_governors_refuses_one_and_names_it_among_what_is_absent(tree):
+    for file in tree.governors:
+        file.unlink()
+    assert tree.hold("cpu_governor=performance") == ["refused cpu_governor: this kernel does not have it"]
+    absent = subprocess.run(tree.command("absent"), capture_output=True, text=True, check=True).stdout.split()
+    assert "cpu_governor" in absent and "vm.zone_reclaim_mode" in absent
+    assert "vm.swappiness" not in absent and "io_scheduler" not in absent
+
+
+def test_the_scheduler_of_the_data_s_disk_is_changed_and_put_back(tree):
+    file = tree.file("io_scheduler")
+    helper = tree.begin("io_scheduler=mq-deadline")
+    assert file.read_text() == "mq-deadline\n"
+    assert helper.communicate()[0].splitlines() == ["end io_scheduler mq-deadline", "after io_scheduler none"]
+    assert is_as_before(tree)
+
+
+def test_a_setting_that_newer_kernels_have_elsewhere_is_changed_there(tree):
+    file = tree.folder / "sys/kernel/debug/sched/migration_cost_ns"
+    tree.write(file, "500000")
+    assert tree.hold("kernel.sched_migration_cost_ns=50000")[1] == "applied kernel.sched_migration_cost_ns 50000"
+    assert file.read_text() == "500000\n" and is_as_before(tree)
+
+
+@pytest.mark.parametrize("setting", ["vm.nr_hugepages=3073", "vm.overcommit_kbytes=4194303"])
+def test_a_value_that_leaves_others_too_little_memory_is_refused(tree, setting):
+    name = setting.partition("=")[0]
+    assert tree.hold(setting)[-1] == f"refused {name} would leave too little memory"
+    assert is_as_before(tree)
+
+
 @pytest.mark.parametrize(
     ("setting", "written_back"),
     [
@@ -41,7 +89,8 @@ def test_all_four_moments_are_told_in_the_order_of_time(tree):
         ("vm.dirty_background_ratio=5", ("vm.dirty_background_bytes", "65536")),
         ("vm.dirty_ratio=40", ("vm.dirty_ratio", "20")),
         ("vm.dirty_background_bytes=4096", ("vm.dirty_background_bytes", "65536")),
-        ("vm.overcommit_ratio=90", ("vm.overcommit_ratio", "0")),
+        ("vm.overcommit_ratio=90", ("vm.overcommit_ratio", "50")),
+        ("vm.overcommit_kbytes=8388608", ("vm.overcommit_ratio", "50")),
     ],
 )
 def test_of_a_pair_only_the_setting_that_the_kernel_heeds_is_written_back(tree, setting, written_back):
@@ -57,6 +106,7 @@ def test_of_a_pair_only_the_setting_that_the_kernel_heeds_is_written_back(tree, 
         "kernel.core_pattern=1", "vm.swappiness=201", "vm.swappiness=-1", "vm.swappiness=0x1", "vm.swappiness=01",
         "vm.swappiness=", "vm.swappiness", "vm.swappiness=1 2", "vm.swappiness=9999999999999999999",
         "transparent_hugepage=sometimes", "transparent_hugepage=always|madvise", "transparent_hugepage=",
+        "cpu_governor=userspace", "cpu_governor=*", "io_scheduler=mq deadline", "io_scheduler=/etc/passwd",
         "../kernel/sysrq=1", "=1", "vm.nr_hugepages=4000", "vm.zone_reclaim_mode=1", "vm.swappiness=1\n2",
     ],
 )  # fmt: skip

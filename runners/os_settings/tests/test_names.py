@@ -2,7 +2,7 @@
 
 import pytest
 
-from runners.os_settings.names import SETTINGS, applied, refusals
+from runners.os_settings.names import GOVERNORS, SCHEDULERS, SETTINGS, applied, refusals
 from runners.os_settings.script import helper_text, sudo_rule
 
 GIB = 1 << 30
@@ -31,6 +31,8 @@ def test_numbers_are_written_as_the_kernel_prints_them():
         ("vm.swappiness", "٣", "vm.swappiness takes a whole number from 0 to 200."),
         ("vm.swappiness", "9" * 5000, "vm.swappiness takes a whole number from 0 to 200."),
         ("vm.overcommit_ratio", "5", "vm.overcommit_ratio takes a whole number from 50 to 1000."),
+        ("cpu_governor", "userspace", f"cpu_governor takes {', '.join(GOVERNORS)}."),
+        ("io_scheduler", "[none]", f"io_scheduler takes {', '.join(SCHEDULERS)}."),
         ("transparent_hugepage", "yes", "transparent_hugepage takes always, madvise, never."),
         ("transparent_hugepage", "always|never", "transparent_hugepage takes always, madvise, never."),
     ],
@@ -39,6 +41,28 @@ def test_a_value_that_the_kernel_would_not_take_is_refused(name, value, sentence
     assert refusals({name: value}) == [sentence]
     with pytest.raises(ValueError, match="takes"):
         applied({name: value})
+
+
+NUMBERS = [setting for setting in SETTINGS.values() if not setting.choices]
+CHOICES = [setting for setting in SETTINGS.values() if setting.choices]
+BAD = [
+    *((row.name, text) for row in NUMBERS for text in (f"{row.lowest - 1}", f"{row.highest + 1}", "", "on", "0x10")),
+    *(
+        (row.name, text)
+        for row in CHOICES
+        for text in ("", "0", row.choices[0].upper(), " ".join(row.choices), "[none]")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_each_setting_refuses_what_is_no_value_of_it_by_its_name(name, value):
+    [sentence] = refusals({name: value})
+    assert sentence.startswith(f"{name} takes ") and sentence.endswith(".")
+
+
+def test_there_are_at_least_sixty_bad_settings():
+    assert len(set(BAD)) >= 60
 
 
 @pytest.mark.parametrize("name", ["kernel.core_pattern", "kernel.modprobe", "../etc/passwd", "VM.swappiness", ""])
@@ -63,10 +87,25 @@ def test_huge_pages_leave_a_quarter_of_the_memory():
     assert refusals({"vm.nr_hugepages": "17408"}) == []  # where nobody knows its memory the helper looks
 
 
+def test_what_may_be_committed_is_at_least_half_of_the_memory():
+    [sentence] = refusals({"vm.overcommit_kbytes": "1048576"}, 8 * GIB)
+    assert sentence.startswith(
+        "vm.overcommit_kbytes = 1048576 lets 1.0 GiB be committed, less than half of the host's 8"
+    )
+    assert refusals({"vm.overcommit_kbytes": "4194304"}, 8 * GIB) == []
+
+
+def test_what_the_kernel_of_the_host_does_not_have_is_refused_before_the_run():
+    requests = {"cpu_governor": "performance", "vm.swappiness": "1"}
+    assert refusals(requests, absent=["cpu_governor"]) == ["cpu_governor: the kernel of the host does not have it."]
+    assert refusals(requests) == []
+
+
 def test_the_helper_has_a_line_for_each_setting_and_nothing_that_a_shell_would_expand():
     text = helper_text()
     for setting in SETTINGS.values():
-        assert f"{setting.name} {setting.file} {setting.range_text} {setting.twin_file}\n" in text.replace("'\n", "\n")
+        twin = setting.twin_file if setting.twin else "-"
+        assert f"{setting.name} {setting.file} {setting.range_text} {twin}\n" in text.replace("'\n", "\n")
     assert all("'" not in setting.range_text + setting.file for setting in SETTINGS.values())
     assert text.startswith("#!/bin/sh\n")
 

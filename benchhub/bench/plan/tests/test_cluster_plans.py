@@ -10,6 +10,7 @@ from benchhub.bench.plan import preview, specs
 from benchhub.bench.plan.form import Draft
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration
+from runners.os_settings.script import VERSION
 
 pytestmark = pytest.mark.django_db
 WORK_MEM = {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"}
@@ -113,7 +114,7 @@ def changing_os(name, **changes):
     return Configuration.objects.create(name=name, os_settings={**SWAPPINESS, **changes})
 
 
-def granted(own, version=1):
+def granted(own, version=VERSION):
     own.host.facts = {**own.host.facts, "os_settings": version}
     own.host.save()
 

@@ -9,6 +9,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from benchhub.catalog.hosts import page as host_page
 from benchhub.catalog.models import Hardware, Host, InterferenceGroup
+from runners.os_settings.script import VERSION
 
 pytestmark = pytest.mark.django_db
 FIRST = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ"
@@ -303,6 +304,9 @@ def test_the_page_says_how_a_host_lets_runs_change_settings_of_its_operating_sys
     assert f"echo '{probed.username} ALL=(root) NOPASSWD: /usr/local/sbin/benchhub-os-settings' > " in lines
     probed.facts["os_settings"] = 1
     probed.save()
+    assertContains(engineer.get(page_of(probed)), "until the helper is replaced")
+    probed.facts["os_settings"] = VERSION
+    probed.save()
     assertContains(engineer.get(page_of(probed)), "the last probe found the helper")
 
 
@@ -317,4 +321,7 @@ def test_the_helper_is_handed_out_as_a_script_that_knows_its_version(engineer, t
     assert answer["Content-Disposition"] == 'attachment; filename="benchhub-os-settings"'
     script = tmp_path / "helper"
     script.write_bytes(answer.content)
-    assert subprocess.run(["/bin/sh", script, "version"], capture_output=True, check=True).stdout == b"1\n"
+    assert (
+        subprocess.run(["/bin/sh", script, "version"], capture_output=True, check=True).stdout
+        == f"{VERSION}\n".encode()
+    )
