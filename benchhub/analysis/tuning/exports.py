@@ -30,12 +30,17 @@ def alter_system(settings: Mapping[str, str], title: str) -> str:
     return _file(title, [*lines, "SELECT pg_reload_conf();"] if lines else [], comment="--")
 
 
-def sysctl_conf(os_settings: Mapping[str, str], title: str) -> str:
-    """Return lines for a file in /etc/sysctl.d; what is no setting of the kernel stands there as a comment."""
+def sysctl_conf(os_settings: Mapping[str, str], title: str, files: Mapping[str, str] | None = None) -> str:
+    """Return lines for a file in /etc/sysctl.d; what is no setting of it stands there as a comment.
+
+    `files` are the kernel's own of such settings, by name: the comment then says what to write where at each start.
+    """
     lines = []
     for name, value in os_settings.items():
-        text = f"{name} = {_one_line(value)}"
-        lines.append(text if KERNEL_NAME.fullmatch(name) else f"# not set by sysctl: {_one_line(text)}")
+        text = _one_line(f"{name} = {value}")
+        lines += [text] if KERNEL_NAME.fullmatch(name) else [f"# not set by sysctl: {text}"]
+        if files and name in files:
+            lines.append(f"# at each start: echo {value} | tee {files[name]}")
     return _file(title, lines)
 
 

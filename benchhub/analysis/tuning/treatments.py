@@ -1,14 +1,16 @@
 """Turn the steps of a tuning series into treatments: which steps each of its systems has.
 
-A series has a baseline and steps, each a few settings. Cumulative: each step on top of those before. One at a time:
-each alone on the baseline. Factorial: combinations of steps, so that effects and interactions are told apart while
-every run is at work for every effect.
+A series has a baseline and steps, each a few settings of the server or of the operating system. Cumulative: each step
+on top of those before. One at a time: each alone on the baseline. Factorial: combinations of steps, so that effects and
+interactions are told apart while every run is at work for every effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Literal
 
 from . import fractions
@@ -26,15 +28,45 @@ MOST_STEPS = fractions.MOST_FACTORS
 LONGEST_NAME = 60
 BASELINE = "baseline"
 Settings = Mapping[str, str]
+Layer = Literal["settings", "os_settings"]
+LAYERS: tuple[Layer, ...] = ("settings", "os_settings")
 Treatment = tuple[int, ...]  # the numbers, from 1, of the steps that it has; none is the baseline
 
 
 @dataclass(frozen=True, slots=True)
+class Environment:
+    """Settings of the server and of the operating system, which are told apart: a name may be in both layers."""
+
+    settings: Settings = field(default_factory=dict)
+    os_settings: Settings = field(default_factory=dict)
+
+    def __or__(self, later: Environment) -> Environment:
+        """Return these settings, changed by later ones."""
+        return Environment({**self.settings, **later.settings}, {**self.os_settings, **later.os_settings})
+
+    def __iter__(self) -> Iterator[tuple[Layer, str, str]]:
+        """Yield (layer, name, value) of each setting."""
+        for layer in LAYERS:
+            settings: Settings = getattr(self, layer)
+            for name, value in settings.items():
+                yield layer, name, value
+
+    def get(self, layer: Layer, name: str) -> str | None:
+        settings: Settings = getattr(self, layer)
+        return settings.get(name)
+
+
+def environment(settings: Mapping[str, object], os_settings: Mapping[str, object]) -> Environment:
+    """Return settings as text, whatever they were typed as."""
+    return Environment(*({name: str(value) for name, value in row.items()} for row in (settings, os_settings)))
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A named change: the settings that it sets."""
+    """A named change: what it sets."""
 
     name: str
-    settings: Settings = field(default_factory=dict)
+    environment: Environment = field(default_factory=Environment)
 
 
 def treatments(kind: Kind, steps: int, size: int | None = None) -> list[Treatment]:
@@ -51,12 +83,9 @@ def treatments(kind: Kind, steps: int, size: int | None = None) -> list[Treatmen
     return [tuple(sorted(place + 1 for place in places)) for places in design.treatments]
 
 
-def settings_of(baseline: Settings, steps: Sequence[Step], treatment: Treatment) -> dict[str, str]:
+def environment_of(baseline: Environment, steps: Sequence[Step], treatment: Treatment) -> Environment:
     """Return the settings of a treatment: the baseline's, changed by each of its steps in their order."""
-    settings = dict(baseline)
-    for number in treatment:
-        settings |= steps[number - 1].settings
-    return settings
+    return reduce(or_, (steps[number - 1].environment for number in treatment), baseline)
 
 
 def label(treatment: Treatment, steps: Sequence[Step], kind: Kind) -> str:
@@ -68,15 +97,15 @@ def label(treatment: Treatment, steps: Sequence[Step], kind: Kind) -> str:
     return f"{treatment[-1]}. {steps[treatment[-1] - 1].name}"
 
 
-def faults(kind: Kind, baseline: Settings, steps: Sequence[Step]) -> dict[int, list[str]]:
+def faults(kind: Kind, baseline: Environment, steps: Sequence[Step]) -> dict[int, list[str]]:
     """Find what is wrong with the steps: sentences by the number of the step."""
     sentences_by_step: dict[int, list[str]] = {}
     for number, step in enumerate(steps, start=1):
         before = steps[: number - 1]
-        before_it = settings_of(baseline, before, tuple(range(1, number)) if kind == CUMULATIVE else ())
+        before_it = environment_of(baseline, before, tuple(range(1, number)) if kind == CUMULATIVE else ())
         sentences = [
             *_name_faults(step, before),
-            *([] if step.settings else ["It sets nothing: write its settings, a line each, name = value."]),
+            *([] if any(step.environment) else ["It sets nothing: write its settings, a line each, name = value."]),
             *(_shared_faults(step, before) if kind == FACTORIAL else []),
             *(_idle_faults(step, before_it) or _repeated_faults(kind, baseline, steps, number)),
         ]
@@ -96,17 +125,21 @@ def _shared_faults(step: Step, before: Sequence[Step]) -> list[str]:
     return [
         f"{name} is set by '{earlier.name}' as well: in a factorial design a setting belongs to one step."
         for earlier in before
-        for name in sorted(step.settings.keys() & earlier.settings.keys())
+        for _, name in sorted(_places(step) & _places(earlier))
     ]
 
 
-def _repeated_faults(kind: Kind, baseline: Settings, steps: Sequence[Step], number: int) -> list[str]:
+def _places(step: Step) -> set[tuple[Layer, str]]:
+    return {(layer, name) for layer, name, _ in step.environment}
+
+
+def _repeated_faults(kind: Kind, baseline: Environment, steps: Sequence[Step], number: int) -> list[str]:
     """Refuse a step that leads back to settings that are measured already: a system is in a series once."""
-    if kind == FACTORIAL or not steps[number - 1].settings:
+    if kind == FACTORIAL or not any(steps[number - 1].environment):
         return []
     rows = treatments(kind, number)
-    settings = settings_of(baseline, steps, rows[-1])
-    alike = [row for row in rows[:-1] if settings_of(baseline, steps, row) == settings]
+    environment = environment_of(baseline, steps, rows[-1])
+    alike = [row for row in rows[:-1] if environment_of(baseline, steps, row) == environment]
     return (
         [f"With it all settings are as in '{label(alike[0], steps, kind)}', which is measured already."]
         if alike
@@ -114,8 +147,8 @@ def _repeated_faults(kind: Kind, baseline: Settings, steps: Sequence[Step], numb
     )
 
 
-def _idle_faults(step: Step, current: Settings) -> list[str]:
+def _idle_faults(step: Step, current: Environment) -> list[str]:
     """Refuse a step that changes nothing: it would measure noise and be called an effect."""
-    if not step.settings or any(current.get(name) != value for name, value in step.settings.items()):
+    if not any(step.environment) or current | step.environment != current:
         return []
     return ["It changes nothing: all its settings are so before it."]

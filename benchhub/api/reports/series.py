@@ -48,7 +48,7 @@ SERIES = serializer_of(
 class SeriesStep(drf.ModelSerializer):
     class Meta:
         model = models.TuningStep
-        fields = ("number", "name", "settings")
+        fields = ("number", "name", "settings", "os_settings")
 
 
 class StepSeries(RowSerializer):

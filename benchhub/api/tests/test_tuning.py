@@ -5,7 +5,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, TuningSeries
-from benchhub.bench.tuning.testing import make_cluster, make_workload
+from benchhub.bench.tuning.testing import make_cluster, make_workload, with_helper
 from benchhub.reports.tuning.testing import CUMULATIVE, make_series
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,17 @@ def test_a_plan_is_looked_at_without_saving_anything(caller, request_body):
     assert (plan["run_count"], plan["design"], plan["mixed"]) == (13, "2^2, full", [])
     assert not TuningSeries.objects.exists()
     assert not Experiment.objects.exists()
+
+
+def test_a_step_sets_the_operating_system_where_the_host_lets_it(caller, own, request_body):
+    steps = [STEPS[0], {"name": "swapping", "os_settings": {"vm.swappiness": "1"}}]
+    refused = caller.send("post", "tuning-series/", {**request_body, "steps": steps})
+    assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/steps/1/os_settings"]
+    with_helper(own.host)
+    answer = caller.send("post", "tuning-series/", {**request_body, "steps": steps})
+    assert answer.status_code == 202, answer.content
+    rows = caller.get(answer.json()["url"]).json()["steps"]
+    assert [row["os_settings"] for row in rows] == [{}, {"vm.swappiness": "1"}]
 
 
 def test_what_is_wrong_is_named_by_step(caller, request_body):

@@ -131,12 +131,13 @@ class TuningSeries(models.Model):
 
 
 class TuningStep(models.Model):
-    """A step of a series: what it sets. Its number counts from 1."""
+    """A step of a series: what it sets, in the server and in the operating system. Its number counts from 1."""
 
     series = models.ForeignKey(TuningSeries, models.CASCADE, related_name="steps")
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=treatments.LONGEST_NAME)
     settings = models.JSONField(default=dict)
+    os_settings = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["number"]
@@ -144,6 +145,10 @@ class TuningStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number}. {self.name}"
+
+    @property
+    def step(self) -> treatments.Step:
+        return treatments.Step(self.name, treatments.environment(self.settings, self.os_settings))
 
 
 class TuningTreatment(models.Model):

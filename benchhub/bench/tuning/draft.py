@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.tuning import fractions, treatments
 from benchhub.analysis.tuning.fractions import FractionError
-from benchhub.analysis.tuning.treatments import Step, Treatment
+from benchhub.analysis.tuning.treatments import Layer, Step, Treatment
 from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.clients import chosen_client
@@ -20,7 +20,7 @@ from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals, usua
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
-from benchhub.catalog.instances.clusters import refusals
+from benchhub.catalog.instances.clusters import refusals, refusals_by_layer
 from benchhub.catalog.models import Configuration, Instance, PgBuild
 
 from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, treatments_of
@@ -111,8 +111,7 @@ class SeriesDraft:
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
-        values = [form.cleaned_data for form in self._step_forms]
-        return tuple(Step(row.get("name", "").strip(), row.get("settings") or {}) for row in values)
+        return tuple(form.step for form in self._step_forms)
 
     def _rows(self, values: Mapping[str, Any]) -> tuple[Treatment, ...]:
         """Return the treatments; none where there is no such design, which is said beside its field."""
@@ -129,16 +128,16 @@ class SeriesDraft:
         baseline, kind = values.get("baseline"), values.get("kind")
         if baseline is None or kind is None:
             return
-        for number, sentences in treatments.faults(kind, _texts(baseline), self._steps).items():
-            self._add_to_step(number, sentences)
+        for number, sentences in treatments.faults(kind, baseline.environment, self._steps).items():
+            self._add_to_step(number, "settings", sentences)
         if instance := values.get("instance"):
             self._refuse_settings(instance, baseline, rows)
 
-    def _add_to_step(self, number: int, sentences: Sequence[str]) -> None:
+    def _add_to_step(self, number: int, layer: Layer, sentences: Sequence[str]) -> None:
         form = self._step_forms[number - 1]
         for sentence in sentences:
-            if "settings" not in form.errors or sentence not in form.errors["settings"]:
-                form.add_error("settings", sentence)
+            if layer not in form.errors or sentence not in form.errors[layer]:
+                form.add_error(layer, sentence)
 
     def _refuse_settings(self, instance: Instance, baseline: Configuration, rows: Sequence[Treatment]) -> None:
         """Refuse what the server would not take, beside the step that asks for it first."""
@@ -150,9 +149,10 @@ class SeriesDraft:
             self.series.add_error("baseline", sentence)
         alone = [(number,) for number in range(1, len(self._steps) + 1)]
         for treatment in [*alone, *(row for row in rows if row)]:
-            sentences = refusals(cluster, self._configuration(baseline, treatment))
-            self._add_to_step(treatment[-1], [sentence for sentence in sentences if sentence not in reported])
-            reported |= set(sentences)
+            by_layer = refusals_by_layer(cluster, self._configuration(baseline, treatment))
+            for layer, sentences in by_layer.items():
+                self._add_to_step(treatment[-1], layer, [text for text in sentences if text not in reported])
+                reported |= set(sentences)
 
     def _refuse_instance(self, values: Mapping[str, Any]) -> None:
         instance = values.get("instance")
@@ -213,11 +213,12 @@ class SeriesDraft:
         if not treatment:
             return baseline
         kind = values["kind"] if values else treatments.CUMULATIVE
+        environment = treatments.environment_of(baseline.environment, self._steps, treatment)
         short = "+".join(map(str, treatment)) if kind == treatments.FACTORIAL else self._steps[treatment[-1] - 1].name
         return Configuration(
             name=f"{values['name'] if values else ''} / {short}",
-            settings=treatments.settings_of(_texts(baseline), self._steps, treatment),
-            os_settings=baseline.os_settings,
+            settings=environment.settings,
+            os_settings=environment.os_settings,
             volatile_storage=baseline.volatile_storage,
             remark=f"Made by a tuning series, from {baseline}.",
         )
@@ -230,10 +231,6 @@ def _system(instance: Instance, configuration: Configuration) -> System:
     return asked_system(
         instance, driver=host, hardware=host.hardware, path=path, label=label, configuration=configuration
     )
-
-
-def _texts(configuration: Configuration) -> dict[str, str]:
-    return {name: str(value) for name, value in configuration.settings.items()}
 
 
 def _taken(configurations: Sequence[Configuration]) -> str:

@@ -15,7 +15,7 @@ from benchhub.bench.plan.fields import designs
 from benchhub.bench.plan.fields.designs import tried
 from benchhub.bench.plan.fields.systems import Catalogue
 from benchhub.bench.plan.form import DAY_S
-from benchhub.catalog.workloads.configuration_form import SettingsField
+from benchhub.catalog.workloads.configuration_form import OS_EXAMPLE, SettingsField
 
 USUAL_SIZE = ""
 SIZES = (4, 8, 16, 32)
@@ -53,10 +53,26 @@ class StepForm(forms.Form):
         json_help="Each name with its value, as in postgresql.conf.",
     )
 
+    os_settings = SettingsField(
+        OS_EXAMPLE,
+        label="Settings of the operating system",
+        max_length=MOST_LETTERS,
+        keep_case=True,
+        help_text="A line each: vm.swappiness = 1, transparent_hugepage = never. Each run puts them back.",
+        json_help="Each name with its value, as in sysctl.conf. Each run puts them back.",
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        self.fields["settings"].widget.attrs["rows"] = 3
+        for layer in treatments.LAYERS:
+            self.fields[layer].widget.attrs["rows"] = 3
+
+    @property
+    def step(self) -> treatments.Step:
+        """Return the step as far as it is valid."""
+        values = [self.cleaned_data.get(layer) or {} for layer in treatments.LAYERS]
+        return treatments.Step(self.cleaned_data.get("name", "").strip(), treatments.Environment(*values))
 
 
 StepFormSet = forms.formset_factory(

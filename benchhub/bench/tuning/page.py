@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from benchhub.analysis.planning.levels import spell
 from benchhub.analysis.protocol import digest
 from benchhub.analysis.tuning import fractions
 from benchhub.analysis.tuning.presets import PRESETS, Preset
+from benchhub.analysis.tuning.treatments import Step
 from benchhub.analysis.words import listing
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.plan import preview
@@ -115,7 +116,7 @@ def like(series: TuningSeries, place: int | None) -> tuple[dict[str, Any], list[
         "client": experiment.client_bin_directory,
         "levels": spell(experiment.client_levels),
     }
-    steps = [{"name": step.name, "settings": step.settings} for step in series.steps.all()]
+    steps = [_values(step.step) for step in series.steps.all()]
     return values, steps if place is None else [{}] * FIRST_STEPS
 
 
@@ -149,5 +150,9 @@ def filled(values: Mapping[str, Any], key: str, draft: SeriesDraft) -> tuple[dic
     memory_bytes = instance.host.facts.get("memory_bytes") if instance.host else None
     if not isinstance(memory_bytes, int):
         raise ValueError("The memory of the cluster's host is not known: probe the host first.")
-    steps = [{"name": step.name, "settings": step.settings} for step in PRESETS[key].scaled(memory_bytes)]
+    steps = [_values(step) for step in PRESETS[key].scaled(memory_bytes)]
     return {**values, "kind": PRESETS[key].kind}, steps
+
+
+def _values(step: Step) -> dict[str, Any]:
+    return {"name": step.name, **asdict(step.environment)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.db import transaction
@@ -23,7 +23,7 @@ def queue(request: SeriesRequest, user: Any) -> TuningSeries:
     values = {name: request.values[name] for name in names}
     series = TuningSeries.objects.create(**values, experiment=experiment, created_by=user)
     TuningStep.objects.bulk_create(
-        TuningStep(series=series, number=number, name=step.name, settings=dict(step.settings))
+        TuningStep(series=series, number=number, name=step.name, **asdict(step.environment))
         for number, step in enumerate(request.steps, start=1)
     )
     keys = experiment.experimentsystem_set.order_by("position").values_list("system", flat=True)

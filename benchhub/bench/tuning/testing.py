@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from benchhub.bench import testing
 from benchhub.catalog.models import BuildParameters, Cluster, Host, Instance, Workload
+from runners.os_settings.script import VERSION
 
 NEW, PLAN = "/tuning/new", "/tuning/plan"
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -36,10 +37,17 @@ def make_workload() -> Workload:
     return Workload.objects.create(name="TPC-B", tool="pgbench", parameters={"script": "tpcb-like", "scale": 10})
 
 
-def form_of(instance: Instance, workload: Workload, *steps: tuple[str, str], **fields: Any) -> dict[str, str]:
-    """Return a form with these steps (name, settings) as a browser sends it."""
+def with_helper(host: Host, *absent: str) -> Host:
+    """Let runs on the host change settings of its operating system, but for those that its kernel does not have."""
+    host.facts = {**host.facts, "os_settings": VERSION, "os_settings_absent": absent, "memory_bytes": 8 << 30}
+    host.save()
+    return host
+
+
+def form_of(instance: Instance, workload: Workload, *steps: tuple[str, ...], **fields: Any) -> dict[str, str]:
+    """Return a form with these steps (name, settings, those of the operating system) as a browser sends it."""
     rows = {f"steps-{i}-{field}": text for i, step in enumerate(steps) for field, text in zip(
-        ("name", "settings"), step, strict=True)}  # fmt: skip
+        ("name", "settings", "os_settings"), step, strict=False)}  # fmt: skip
     management = {"steps-TOTAL_FORMS": str(len(steps)), "steps-INITIAL_FORMS": "0"}
     typed = {
         "name": "Night", "kind": "cumulative", "instance": str(instance.pk), "workload": str(workload.pk),

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchhub.analysis.protocol import applicable
 from benchhub.analysis.protocol.parameters import parameter
+from benchhub.analysis.tuning.treatments import Layer
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
 from runners import contract
 from runners.os_settings import names
@@ -19,12 +20,17 @@ CHECKSUMS_BY_DEFAULT = 180_000
 
 def refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
     """Return a sentence for each setting that cannot be applied to the cluster; empty if all can."""
+    return [sentence for sentences in refusals_by_layer(cluster, configuration).values() for sentence in sentences]
+
+
+def refusals_by_layer(cluster: Cluster, configuration: Configuration) -> dict[Layer, list[str]]:
+    """Return the sentences as `refusals` does, those of the operating system apart from the server's."""
     build = _build_parameters(cluster.instance.build)
     if build is None:
-        return [NOT_MADE]
+        return {"settings": [NOT_MADE]}
     settings = applicable.spelled(configuration.settings, build.parameters)
     sentences = applicable.refusals(settings, _server(cluster, build, build.parameters))
-    return [*sentences, *_os_refusals(cluster, configuration)]
+    return {"settings": sentences, "os_settings": _os_refusals(cluster, configuration)}
 
 
 def _os_refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
@@ -32,7 +38,8 @@ def _os_refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
     host = cluster.instance.host
     if not configuration.os_settings or host is None:
         return []
-    sentences = names.refusals(configuration.os_settings, host.facts.get("memory_bytes"))
+    absent = host.facts.get("os_settings_absent", ())
+    sentences = names.refusals(configuration.os_settings, host.facts.get("memory_bytes"), absent)
     if sentences or host.facts.get("os_settings") == VERSION:
         return sentences
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from benchhub.analysis.tuning.treatments import Environment, environment
 from runners import tools
 from runners.tools.kinds import Description
 
@@ -20,6 +21,11 @@ class Configuration(Revised):
 
     class Meta:
         constraints = name_constraints("configuration")
+
+    @property
+    def environment(self) -> Environment:
+        """Return all settings as text, as PostgreSQL and the kernel are told them."""
+        return environment(self.settings, self.os_settings)
 
 
 class Workload(Revised):

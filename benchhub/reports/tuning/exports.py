@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchhub.analysis.tuning import exports
 from benchhub.catalog.models import Configuration
+from runners.os_settings.names import files
 
 from .series import Treatment
 
@@ -22,11 +23,7 @@ class Export:
 
 
 def _server(write: Callable[[Mapping[str, str], str], str]) -> Callable[[Configuration, str], str]:
-    return lambda configuration, title: write(_texts(configuration.settings), title)
-
-
-def _texts(settings: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in settings.items()}
+    return lambda configuration, title: write(configuration.environment.settings, title)
 
 
 KINDS: Mapping[str, tuple[str, Callable[[Configuration, str], str]]] = {
@@ -34,7 +31,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Configuration, str], str]]] = {
     "alter-system.sql": ("As ALTER SYSTEM statements", _server(exports.alter_system)),
     "sysctl.conf": (
         "For /etc/sysctl.d",
-        lambda configuration, title: exports.sysctl_conf(_texts(configuration.os_settings), title),
+        lambda configuration, title: exports.sysctl_conf(configuration.environment.os_settings, title, files()),
     ),
 }
 

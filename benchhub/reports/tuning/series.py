@@ -16,6 +16,7 @@ from benchhub.analysis.protocol import digest
 from benchhub.analysis.tuning import effects as estimates
 from benchhub.analysis.tuning import fractions, treatments, words
 from benchhub.analysis.tuning.effects import Effect, Effects, Measured
+from benchhub.analysis.tuning.treatments import Environment
 from benchhub.analysis.words import listing, significant
 from benchhub.bench.models import TuningSeries, TuningStep, TuningTreatment
 from benchhub.catalog.models import Configuration
@@ -208,7 +209,7 @@ class Series:
 
     @cached_property
     def treatments(self) -> tuple[Treatment, ...]:
-        steps = [treatments.Step(step.name, step.settings) for step in self.step_rows]
+        steps = [row.step for row in self.step_rows]
         return tuple(
             Treatment(
                 row,
@@ -298,16 +299,16 @@ class Series:
         mine, baseline = (_durability(row) for row in (configuration, self.row.baseline))
         return {name: value for name, value in mine.items() if baseline.get(name) != value}
 
-    def _changes(self, step: TuningStep) -> tuple[Change, ...]:
-        before = self._before(step)
-        pairs = ((name, before.get(name, NOT_SET), value) for name, value in step.settings.items())
-        return tuple(Change(name, str(old), str(value)) for name, old, value in pairs if old != value)
+    def _changes(self, row: TuningStep) -> tuple[Change, ...]:
+        before = self._before(row)
+        sides = ((name, before.get(layer, name), value) for layer, name, value in row.step.environment)
+        return tuple(Change(name, old or NOT_SET, value) for name, old, value in sides if old != value)
 
-    def _before(self, step: TuningStep) -> Mapping[str, str]:
+    def _before(self, row: TuningStep) -> Environment:
         """Return the settings that a step is on top of."""
-        place = step.number - 1 if self.kind == treatments.CUMULATIVE else 0
-        settings: Mapping[str, str] = self.treatment_rows[place].system.configuration.settings
-        return settings
+        place = row.number - 1 if self.kind == treatments.CUMULATIVE else 0
+        environment: Environment = self.treatment_rows[place].system.configuration.environment
+        return environment
 
     def _running(self, step: TuningStep) -> Ratio | None:
         return self.effects.over_baseline[step.number] if self.kind == treatments.CUMULATIVE else None

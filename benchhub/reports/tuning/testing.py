@@ -25,15 +25,22 @@ def make_series(
     kind: str = "cumulative",
     repeats: Sequence[float] = (-0.2, 0.0, 0.2),
     steps: Sequence[tuple[str, Mapping[str, Any]]] = STEPS,
+    os_steps: Mapping[int, Mapping[str, str]] | None = None,
     name: str = "Night",
 ) -> TuningSeries:
-    """Make a series by treatments (step numbers) -> TPS, 0 for none yet; `repeats` are off it by so many per cent."""
-    rows = [system]
+    """Make a series by treatments (step numbers) -> TPS, 0 for none yet; `repeats` are off it by so many per cent.
+
+    `os_steps` are what steps, by their numbers, set in the operating system.
+    """
+    rows, os_steps = [system], os_steps or {}
     for numbers in list(throughput)[1:]:
-        settings = dict(system.configuration.settings)
+        settings, os_settings = dict(system.configuration.settings), dict(system.configuration.os_settings)
         for number in numbers:
             settings |= steps[number - 1][1]
-        row = Configuration.objects.create(name=f"{name} / {'+'.join(map(str, numbers))}", settings=settings)
+            os_settings |= os_steps.get(number, {})
+        row = Configuration.objects.create(
+            name=f"{name} / {'+'.join(map(str, numbers))}", settings=settings, os_settings=os_settings
+        )
         rows.append(variant(system, label=f"System {numbers}", configuration_id=row.pk))
     experiment = testing.make_experiment(rows, name=name, client_levels=[8], repeats=len(repeats))
     for repeat, percent in enumerate(repeats, start=1):
@@ -45,7 +52,8 @@ def make_series(
         name=name, kind=kind, baseline=system.configuration, instance=system.instance, experiment=experiment
     )
     for number, (title, settings) in enumerate(steps, start=1):
-        TuningStep.objects.create(series=series, number=number, name=title, settings=settings)
+        own = {"settings": settings, "os_settings": os_steps.get(number, {})}
+        TuningStep.objects.create(series=series, number=number, name=title, **own)
     for place, (row, numbers) in enumerate(zip(rows, throughput, strict=True)):
         TuningTreatment.objects.create(series=series, place=place, step_numbers=list(numbers), system=row)
     return series

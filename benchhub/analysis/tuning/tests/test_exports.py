@@ -24,6 +24,15 @@ def test_what_the_kernel_does_not_know_is_only_a_comment_in_sysctl_d():
     assert text == "# best\nvm.dirty_bytes = 536870912\n# not set by sysctl: transparent_hugepage = never\n"
 
 
+def test_where_a_setting_of_no_sysctl_is_written_stands_beside_it():
+    text = sysctl_conf({"transparent_hugepage": "never"}, "best", {"transparent_hugepage": "/sys/x"})
+    assert text == (
+        "# best\n# not set by sysctl: transparent_hugepage = never\n# at each start: echo never | tee /sys/x\n"
+    )
+    with pytest.raises(ValueError, match="line break"):
+        sysctl_conf({"transparent_hugepage": "never\nreboot"}, "best", {"transparent_hugepage": "/sys/x"})
+
+
 @pytest.mark.parametrize("write", [postgresql_conf, alter_system])
 @pytest.mark.parametrize(
     "settings", [{"a; DROP TABLE x": "1"}, {"work_mem": "1\nfsync = off"}, {"work_mem": "a\\'"}, {"Work_mem": "1"}]

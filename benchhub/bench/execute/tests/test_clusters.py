@@ -149,14 +149,16 @@ def os_helper(host, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")
-def test_a_run_keeps_what_its_host_had_before_during_and_after_it(worker, own, experiment, machine, host, os_helper):
-    other = str(int(os_helper) + 3)
-    configuration = Configuration.objects.create(name="calm", os_settings={"vm.swappiness": other})
-    place = {"driver": host, "hardware": machine, "path": "socket", "label": "calm"}
-    system = system_under_test(made(own), configuration=configuration, **place)
-    run = worker.finish(experiment(system, duration_s=2))[-1]
-    assert run.state == State.SUCCEEDED, run.reason
-    moments = {"before": os_helper, "applied": other, "end": other, "after": os_helper}
-    assert run.found.deltas["os_settings"] == {"vm.swappiness": moments}
-    assert not [doubt for doubt in run.result.doubts if doubt["code"].startswith("os-settings")]
+def test_each_step_finds_its_host_as_it_was_before_the_series(worker, own, experiment, machine, host, os_helper):
+    instance, systems, values = made(own), [], [str(int(os_helper) + 3), str(int(os_helper) + 5)]
+    for number, swappiness in enumerate(values, start=1):
+        configuration = Configuration.objects.create(name=f"step {number}", os_settings={"vm.swappiness": swappiness})
+        place = {"driver": host, "hardware": machine, "path": "socket", "label": f"step {number}"}
+        systems.append(system_under_test(instance, configuration=configuration, **place))
+    runs = [run for run in worker.finish(experiment(*systems, duration_s=2)) if run.kind == "measure"]
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
+    for run, swappiness in zip(runs, values, strict=True):
+        moments = {"before": os_helper, "applied": swappiness, "end": swappiness, "after": os_helper}
+        assert run.found.deltas["os_settings"] == {"vm.swappiness": moments}
+        assert not [doubt for doubt in run.result.doubts if doubt["code"].startswith("os-settings")]
     assert value("vm.swappiness") == os_helper

@@ -1,8 +1,10 @@
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.analysis.tuning.presets import LEAST_MEMORY_BYTES, PRESETS
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.tuning.testing import NEW, form_of
+from runners.os_settings import names
 
 pytestmark = pytest.mark.django_db
 
@@ -28,6 +30,21 @@ def test_sizes_of_one_setting_are_each_tried_alone(runner, sized, cluster, workl
     assertContains(response, "shared_buffers = 512MB")
     assertContains(response, "shared_buffers = 4096MB")
     assertContains(response, '<option value="one-at-a-time" selected>')
+
+
+@pytest.mark.parametrize("key", PRESETS)
+@pytest.mark.parametrize("memory_bytes", [LEAST_MEMORY_BYTES, 8 << 30, 1 << 42])
+def test_no_preset_asks_an_operating_system_for_what_is_not_applied(key, memory_bytes):
+    for step in PRESETS[key].scaled(memory_bytes):
+        assert names.refusals(step.environment.os_settings, memory_bytes) == []
+
+
+def test_steps_of_the_operating_system_are_filled_in_and_unfolded(runner, sized, cluster, workload):
+    response = runner.post(NEW, {**form_of(cluster, workload), "fill": "report-c"})
+    assertContains(response, "vm.nr_hugepages = 1088\ntransparent_hugepage = never")
+    assertContains(response, "kernel.sched_migration_cost_ns = 50000")
+    assertContains(response, '<details id="os-3" open>')
+    assertContains(response, '<details id="os-1">')
 
 
 @pytest.mark.parametrize(

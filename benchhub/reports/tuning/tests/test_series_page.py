@@ -81,6 +81,39 @@ def test_the_best_settings_are_taken_away_as_files(reader, cumulative):
         assert reader.get(reverse("tuning-settings", args=[cumulative.pk, place, name])).status_code == 404
 
 
+@pytest.fixture
+def tuned(make_series):
+    """A series whose second step changes the operating system alone."""
+    os_steps = {2: {"vm.swappiness": "1", "transparent_hugepage": "never", "cpu_governor": "performance"}}
+    return make_series(
+        {(): 1000.0, (1,): 1100.0, (1, 2): 1300.0},
+        steps=[("memory", {"work_mem": "1GB"}), ("os", {})],
+        os_steps=os_steps,
+    )
+
+
+def test_a_step_of_the_operating_system_has_its_effect_and_says_what_it_changes(reader, tuned):
+    response = page(reader, tuned)
+    assertContains(response, "vm.swappiness: not set to <b>1</b>", html=True)
+    assertContains(response, "<h2>Best: steps 1 to 2, +30.0% (")
+    assert figure_of(response)["data"][1]["y"] == ["1. memory", "2. os"]
+    rows = rows_of(reader.get(reverse("tuning-csv", args=[tuned.pk, "effects"])))
+    assert "vm.swappiness not set to 1" in rows[1]["changed"].split("; ")
+
+
+def test_settings_of_the_operating_system_are_taken_away_for_sysctl_d_and_by_hand(reader, tuned):
+    assertContains(page(reader, tuned), "For /etc/sysctl.d")
+    text = reader.get(reverse("tuning-settings", args=[tuned.pk, 2, "sysctl.conf"])).content.decode().splitlines()
+    assert sorted(text[1:], reverse=True) == [
+        "vm.swappiness = 1",
+        "# not set by sysctl: transparent_hugepage = never",
+        "# not set by sysctl: cpu_governor = performance",
+        "# at each start: echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+        "# at each start: echo never | tee /sys/kernel/mm/transparent_hugepage/enabled",
+    ]
+    assertNotContains(page(reader, tuned), f"/tuning/{tuned.pk}/settings/1/sysctl.conf")
+
+
 def test_two_repeats_are_not_tested_and_say_so(reader, make_series):
     series = make_series({(): 1000.0, (1,): 1500.0}, repeats=(-0.2, 0.2), steps=[("memory", {"work_mem": "1GB"})])
     response = page(reader, series)
