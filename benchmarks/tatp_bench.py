@@ -77,6 +77,7 @@ class Tatp(BenchHub):
             client_levels=[clients],
             thread_rule="clients/2" if clients > 1 else "clients",
             duration_s=duration_s,
+            telemetry=True,
         )
         return self.carried_out(experiment, is_load_due=is_load_due)
 

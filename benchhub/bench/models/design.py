@@ -63,7 +63,7 @@ class Designed(models.Model):
     settle_s = models.PositiveIntegerField(default=0, help_text="Idle between the preparation of a run and its load.")
     restart = models.BooleanField(default=False)
     drop_caches = models.BooleanField(default=False)
-    no_telemetry = models.BooleanField(default=False, help_text="Nothing is observed beside the load.")
+    telemetry = models.BooleanField(default=False, help_text="Machine and server are observed beside the load.")
     rates_tps = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
     latency_limit_us = models.PositiveIntegerField(default=0, help_text="Of a sweep of rates.")
     canary = models.CharField(max_length=6, choices=Canary, default=Canary.NONE, blank=True)

@@ -112,7 +112,7 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
 
 def _telemetry(experiment: Experiment, system: System) -> dict[str, Any]:
     """Return what of the spec says whether and where the machine and the server are observed beside the load."""
-    if experiment.no_telemetry:
+    if not experiment.telemetry:
         return {}
     if not system.driven_locally:
         return {"telemetry": "elsewhere"}

@@ -28,7 +28,8 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
 EXPERIMENT_FIELDS = (
-    "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "thread_rule",
+    "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "telemetry",
+    "thread_rule",
 )  # fmt: skip
 
 

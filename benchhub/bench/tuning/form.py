@@ -11,8 +11,9 @@ from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.analysis.tuning import fractions, treatments
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.models.design import LONGEST_SERIES_NAME
-from benchhub.bench.plan.fields import designs
+from benchhub.bench.plan.fields import designs, observing
 from benchhub.bench.plan.fields.designs import tried
+from benchhub.bench.plan.fields.observing import telemetry_field
 from benchhub.bench.plan.fields.systems import Catalogue
 from benchhub.bench.plan.form import DAY_S
 from benchhub.catalog.workloads.configuration_form import OS_EXAMPLE, SettingsField
@@ -29,6 +30,7 @@ DEFAULTS: Mapping[str, Any] = {
     "warmup_s": 10,
     "rest_s": 0,
     "thread_rule": "clients",
+    "telemetry": observing.IS_USUAL,
 }
 
 
@@ -110,6 +112,7 @@ class SeriesForm(forms.Form):
     thread_rule = forms.CharField(max_length=100, label="Threads", help_text="clients (one for each), clients/2, or 4.")
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+    telemetry = telemetry_field()
 
     def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -40,8 +40,8 @@ def _before_each(experiment: Experiment) -> Iterator[str]:
 
 
 def _beside(experiment: Experiment) -> Iterator[str]:
-    if experiment.no_telemetry:
-        yield "Nothing is observed beside the load."
+    if experiment.telemetry:
+        yield "Machine and server are observed once a second beside the load."
 
 
 def _order(experiment: Experiment) -> Iterator[str]:

@@ -56,9 +56,9 @@ def test_a_result_keeps_its_evidence_series_latencies_and_facts(worker, system, 
     assert run.found.differences == []
 
 
-def test_a_run_is_observed_beside_its_load_unless_its_plan_says_otherwise(worker, system, experiment, cluster18):
+def test_a_run_is_observed_beside_its_load_where_its_plan_asks_for_it(worker, system, experiment, cluster18):
     server = system(cluster18)
-    run = worker.finish(experiment(server, duration_s=3))[-1]
+    run = worker.finish(experiment(server, duration_s=3, telemetry=True))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     metrics = {row.metric: row for row in run.telemetry.all()}
     assert {"cpu_user", "run_queue", "memory_available", "commits", "wal", "sessions_active"} <= metrics.keys()
@@ -66,7 +66,7 @@ def test_a_run_is_observed_beside_its_load_unless_its_plan_says_otherwise(worker
     assert metrics["cpu_user"].start_epoch_s == pytest.approx(run.series.get(metric="tps").start_epoch_s, abs=3)
     assert not [remark for remark in run.result.remarks if "elemetry" in remark]
     assert b"telemetry 1\n" in bytes(Evidence.objects.get(attempt__run=run, name="telemetry.log").content)
-    bare = worker.finish(experiment(server, duration_s=1, no_telemetry=True))[-1]
+    bare = worker.finish(experiment(server, duration_s=1))[-1]
     assert (bare.state, bare.spec["telemetry"]) == (State.SUCCEEDED, "")
     assert not bare.telemetry.exists()
     assert not Evidence.objects.filter(attempt__run=bare, name__startswith="telemetry").exists()
@@ -81,7 +81,7 @@ def test_a_server_on_another_host_is_observed_there_on_the_clock_of_the_load(
     driver.work_directory = f"{host.work_directory}-driver"
     driver.save()
     apart = system_under_test(instance, driver=driver, hardware=machine, path="network", label="apart")
-    run = worker.finish(experiment(apart, duration_s=3))[-1]
+    run = worker.finish(experiment(apart, duration_s=3, telemetry=True))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     metrics = {row.metric: row.values for row in run.telemetry.all()}
     assert {"driver:cpu_user", "cpu_user", "commits", "driver:collector_cpu"} <= metrics.keys()

@@ -97,6 +97,7 @@ def queue_demonstration(target_facts: dict[str, Any]) -> Experiment:
         client_levels=CLIENT_LEVELS,
         repeats=REPEATS,
         duration_s=DURATION_S,
+        telemetry=True,
     )
     plan.queue(experiment, systems)
     return experiment

@@ -33,7 +33,15 @@ STEPS = (
     ("checkpoints", "checkpoint_timeout = 30min"),
     ("commits that may be lost", "synchronous_commit = off"),
 )
-RUNS = {"levels": "8", "repeats": "3", "duration_s": "8", "warmup_s": "2", "rest_s": "0", "thread_rule": "2"}
+RUNS = {
+    "levels": "8",
+    "repeats": "3",
+    "duration_s": "8",
+    "warmup_s": "2",
+    "rest_s": "0",
+    "thread_rule": "2",
+    "telemetry": "on",
+}
 
 
 class Command(BaseCommand):

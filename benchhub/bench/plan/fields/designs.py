@@ -18,6 +18,9 @@ from benchhub.bench.plan import plan, specs
 from benchhub.catalog.models import Workload
 from runners import tools
 
+from . import observing
+from .observing import telemetry_field
+
 MOST_PARTS = 60
 NAMED_SCALE = re.compile(r",? scale [\d,]+$")  # of a name that says the scale which another one is to have
 LONGEST_RULE = 20
@@ -25,7 +28,7 @@ HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
 SAME = (
     "order", "order_seed", "loading", "warmup_run_s", "warmup_run_clients", "settle_s", "restart", "drop_caches",
-    "no_telemetry",
+    "telemetry",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "order": Experiment.Order.BLOCKED,
@@ -33,6 +36,7 @@ DEFAULTS: dict[str, Any] = {
     "warmup_run_s": 0,
     "warmup_run_clients": 1,
     "settle_s": 0,
+    "telemetry": observing.IS_USUAL,
 }
 
 
@@ -96,10 +100,7 @@ class DesignFields(forms.Form):
         required=False, label="Drop the host's page cache before each run",
         help_text="Only where the account may: as root, or by sudo without a password.",
     )  # fmt: skip
-    no_telemetry = forms.BooleanField(
-        required=False, label="Measure without telemetry",
-        help_text="Nothing is then read once a second from the driver and the server while the load runs.",
-    )  # fmt: skip
+    telemetry = telemetry_field()
     canary = forms.BooleanField(
         required=False, label="Run a canary first",
         help_text="The lowest and the highest level come first. Unless both end well on a quiet host, the rest waits.",
