@@ -22,6 +22,7 @@ from .configuration_form import ConfigurationForm
 from .forms import WorkloadForm, form_of, forms_by_kind
 from .listing import searched_fields, workload_columns, workload_filters
 from .page import WorkloadPage
+from .scaled import ScaledForm
 
 CONFIGURATION_COLUMNS = (
     Column("name", "Configuration", ("name", "-revision")),
@@ -43,6 +44,7 @@ class RecipeFormPage(FormPage):
 
     kinds: Sequence[tuple[Kind, bool]] = ()
     presets: Collection[tuple[str, Preset]] = ()
+    scaled: ScaledForm | None = None
 
 
 def configurations(request: HttpRequest) -> HttpResponse:
@@ -53,9 +55,15 @@ def configurations(request: HttpRequest) -> HttpResponse:
 
 
 def configuration_add(request: HttpRequest) -> HttpResponse:
-    intro = "What a server is meant to be set to. BenchHub changes no setting: each run says where it found others."
+    intro = (
+        "What a server is meant to be set to. Runs on clusters of BenchHub's own apply it; elsewhere each run says "
+        "where it found others."
+    )
     texts = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
-    return _form(request, ConfigurationForm(request.POST or None), "configurations", "Configurations", **texts)
+    is_filled = "fill" in request.POST
+    scaled = ScaledForm(request.POST if is_filled else None, prefix="scaled")
+    form = ConfigurationForm(initial=scaled.values) if is_filled else ConfigurationForm(request.POST or None)
+    return _form(request, form, "configurations", "Configurations", scaled=scaled, **texts)
 
 
 def configuration_revise(request: HttpRequest, pk: int) -> HttpResponse:
