@@ -93,11 +93,15 @@ SETTINGS = {
 
 
 def files() -> dict[str, str]:
-    """Return the kernel's files of the settings that sysctl does not set, for people: DEVICE is the data's disk."""
+    """Return the files of the settings that sysctl does not set on all kernels, for people.
+
+    DEVICE stands there for the data's disk.
+    """
+    others = {setting.name: setting.files[-1] for setting in SETTINGS.values()}
     return {
-        setting.name: setting.file.replace(f"{DEVICE}/", f"/sys/block/{DEVICE}/queue/")
-        for setting in SETTINGS.values()
-        if not setting.file.startswith("/proc/sys/")
+        name: file.replace(f"{DEVICE}/", f"/sys/block/{DEVICE}/queue/")
+        for name, file in others.items()
+        if not file.startswith("/proc/sys/")
     }
 
 

@@ -33,14 +33,16 @@ def alter_system(settings: Mapping[str, str], title: str) -> str:
 def sysctl_conf(os_settings: Mapping[str, str], title: str, files: Mapping[str, str] | None = None) -> str:
     """Return lines for a file in /etc/sysctl.d; what is no setting of it stands there as a comment.
 
-    `files` are the kernel's own of such settings, by name: the comment then says what to write where at each start.
+    `files` are the kernel's own of what sysctl does not set on all kernels, by name: a comment then says what to write
+    where at each start.
     """
     lines = []
     for name, value in os_settings.items():
-        text = _one_line(f"{name} = {value}")
-        lines += [text] if KERNEL_NAME.fullmatch(name) else [f"# not set by sysctl: {text}"]
+        text, is_sysctl = _one_line(f"{name} = {value}"), KERNEL_NAME.fullmatch(name)
+        lines += [text] if is_sysctl else [f"# not set by sysctl: {text}"]
         if files and name in files:
-            lines.append(f"# at each start: echo {value} | tee {files[name]}")
+            where = " of a kernel whose sysctl does not know it" if is_sysctl else ""
+            lines.append(f"# at each start{where}: echo {value} | tee {files[name]}")
     return _file(title, lines)
 
 

@@ -42,9 +42,10 @@ def _os_refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
     sentences = names.refusals(configuration.os_settings, host.facts.get("memory_bytes"), absent)
     if sentences or host.facts.get("os_settings") == VERSION:
         return sentences
+    why = " with the helper of another release of BenchHub" if host.facts.get("os_settings") else ""
     return [
-        f"{host.username} may not change settings of the operating system on {host}, as its last probe found: the page "
-        "of the host says what an administrator installs there. Then probe it again."
+        f"{host.username} may not change settings of the operating system on {host}, as its last probe found{why}: the "
+        "page of the host says what an administrator installs there. Then probe it again."
     ]
 
 

@@ -302,7 +302,7 @@ class Series:
     def _changes(self, row: TuningStep) -> tuple[Change, ...]:
         before = self._before(row)
         sides = ((name, before.get(layer, name), value) for layer, name, value in row.step.environment)
-        return tuple(Change(name, old or NOT_SET, value) for name, old, value in sides if old != value)
+        return tuple(Change(name, NOT_SET if old is None else old, value) for name, old, value in sides if old != value)
 
     def _before(self, row: TuningStep) -> Environment:
         """Return the settings that a step is on top of."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runners.os_settings.names import GOVERNORS, SCHEDULERS, SETTINGS, applied, refusals
+from runners.os_settings.names import GOVERNORS, SCHEDULERS, SETTINGS, applied, files, refusals
 from runners.os_settings.script import helper_text, sudo_rule
 
 GIB = 1 << 30
@@ -108,6 +108,12 @@ def test_the_helper_has_a_line_for_each_setting_and_nothing_that_a_shell_would_e
         assert f"{setting.name} {setting.file} {setting.range_text} {twin}\n" in text.replace("'\n", "\n")
     assert all("'" not in setting.range_text + setting.file for setting in SETTINGS.values())
     assert text.startswith("#!/bin/sh\n")
+
+
+def test_people_are_told_the_files_of_what_sysctl_does_not_set_everywhere():
+    assert files()["io_scheduler"] == "/sys/block/DEVICE/queue/scheduler"
+    assert files()["kernel.sched_migration_cost_ns"] == "/sys/kernel/debug/sched/migration_cost_ns"
+    assert "vm.swappiness" not in files()
 
 
 def test_a_twin_is_a_twin_both_ways_where_both_are_applied():

@@ -33,6 +33,15 @@ def test_where_a_setting_of_no_sysctl_is_written_stands_beside_it():
         sysctl_conf({"transparent_hugepage": "never\nreboot"}, "best", {"transparent_hugepage": "/sys/x"})
 
 
+def test_what_newer_kernels_have_elsewhere_stands_in_both_places():
+    text = sysctl_conf({"kernel.x": "1", "vm.swappiness": "1"}, "best", {"kernel.x": "/sys/x"})
+    assert text.splitlines()[1:] == [
+        "kernel.x = 1",
+        "# at each start of a kernel whose sysctl does not know it: echo 1 | tee /sys/x",
+        "vm.swappiness = 1",
+    ]
+
+
 @pytest.mark.parametrize("write", [postgresql_conf, alter_system])
 @pytest.mark.parametrize(
     "settings", [{"a; DROP TABLE x": "1"}, {"work_mem": "1\nfsync = off"}, {"work_mem": "a\\'"}, {"Work_mem": "1"}]

@@ -144,6 +144,7 @@ def test_nothing_is_planned_that_the_account_may_not_change(planner, recipe, own
     response = planner.post(NEW, {**planned(recipe, own, changing_os("calm")), "queue": "1"})
     [sentence] = response.context["page"].draft.systems[0].errors["configuration"]
     assert sentence.startswith("bench may not change settings of the operating system on box, as its last probe found")
+    assert ("with the helper of another release" in sentence) is bool(version)
     assert not Experiment.objects.exists()
 
 
