@@ -39,6 +39,19 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class DataCopy:
+    """A copy of a data directory, beside it on the host, as it was right after the load that `key` names.
+
+    A load with `restores` puts it in place, where it is there, instead of loading. One with `keeps` that had to load
+    leaves it behind, where there is room. One with neither removes what is there.
+    """
+
+    key: str
+    restores: bool = False
+    keeps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A PostgreSQL cluster of BenchHub's own on the driver, which a run makes where it is missing, starts and stops.
 
@@ -46,7 +59,7 @@ class Cluster:
     words for initdb. `settings` are as asked for; of all else the server has its own defaults. `settings_in_force` are
     the same as pg_settings shows them once they are in force; what the server chooses itself is not among them.
     `os_settings` are the host's for the time of the run, as they are written; afterwards what was there before is put
-    back.
+    back. `copy` is of the data set that a load is for; None where it may have none.
     """
 
     folder: str
@@ -57,6 +70,7 @@ class Cluster:
     settings: Mapping[str, str] = field(default_factory=dict)
     settings_in_force: Mapping[str, str] = field(default_factory=dict)
     os_settings: Mapping[str, str] = field(default_factory=dict)
+    copy: DataCopy | None = None
 
 
 @dataclass(frozen=True, slots=True)

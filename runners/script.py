@@ -11,6 +11,7 @@ from runners.contract import (
     PREPARATION_FAILED,
     VERIFY_FAILED,
     ConnectionPath,
+    DataCopy,
     Endpoint,
     Outputs,
     RunSpec,
@@ -159,11 +160,21 @@ def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
     return [
         *([check] if scripts else []),
         _snapshot("before", BEFORE_FILE),
-        _main("load", tool.load_command(spec)),
+        _main("load", _load_command(spec, tool)),
         _snapshot("after", AFTER_FILE),
         '[ "$code" = 0 ] || exit "$code"\n',
         _step("fingerprint", command, FINGERPRINT_FAILED, reason),
+        *([cluster_script.KEEP_COPY.format(fingerprint=FINGERPRINT_FILE)] if _copy(spec) else []),
     ]
+
+
+def _load_command(spec: RunSpec, tool: Tool) -> str:
+    command = tool.load_command(spec)
+    return cluster_script.LOAD_UNLESS_RESTORED.format(command.rstrip()) if _copy(spec) else command
+
+
+def _copy(spec: RunSpec) -> DataCopy | None:
+    return spec.cluster.copy if spec.cluster else None
 
 
 def _head(spec: RunSpec) -> str:

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from runners.contract import PREPARATION_FAILED, Cluster, RunSpec
+from runners.contract import FINGERPRINT_FAILED, PREPARATION_FAILED, Cluster, DataCopy, RunSpec
 from runners.os_settings import script as os_script
 from runners.tools.shell import psql
 
 FILE = "cluster.sh"
-FUNCTIONS = Path(__file__).parent.parent / "target" / "cluster.sh"
+SCRIPTS = Path(__file__).parent.parent / "target"
 LEFTOVER_STOP_S = 8  # whoever was killed is waited for no longer
 PROGRAMS = ("postgres", "initdb", "pg_ctl")
 NOT_READY = "The cluster was not made ready."
@@ -28,6 +28,22 @@ BEGIN = f"""\
 step cluster
 cluster_begin >&2 || fail {PREPARATION_FAILED} '{NOT_READY}'
 """
+# In a load that a copy may replace: its words, the check of what was restored, and the copy that is left behind.
+LOAD_UNLESS_RESTORED = """\
+if cluster_is_restored; then
+    echo 'The data set was restored from a copy.' >&2
+else
+{}
+fi"""
+KEEP_COPY = f"""\
+if cluster_is_restored; then
+    cluster_restored_well {{fingerprint}} || fail {FINGERPRINT_FAILED} 'The restored data set is not what was copied.'
+else
+    step copy
+    loaded_s=$(awk '$1 == "load" {{{{ begun = $2 }}}} $1 == "after" {{{{ print $2 - begun }}}}' step)
+    cluster_locked cluster_keep {{fingerprint}} "$loaded_s" 2> copy.err || copy_refuse 'No copy was kept: see copy.err.'
+fi
+"""
 STOP_LEFTOVER = f"""\
 [ ! -e {FILE} ] || {{ . ./{FILE}; cluster_locked cluster_stop_of "$(pwd)" {LEFTOVER_STOP_S}; }}
 """
@@ -43,7 +59,7 @@ def files(spec: RunSpec) -> dict[str, str]:
         values(spec.cluster),
         f"cluster_settings() {{\ncat << 'END_OF_SETTINGS'\n{settings}END_OF_SETTINGS\n}}",
         f"cluster_unmet() {{\n{unmet}\n}}",
-        FUNCTIONS.read_text(),
+        functions(),
     ]
     return {FILE: "\n".join(parts), **os_script.files(spec)}
 
@@ -53,13 +69,22 @@ def begin(cluster: Cluster) -> str:
     return f"{HEAD}{WITH_OS if cluster.os_settings else WITHOUT_OS}{BEGIN}"
 
 
+def functions() -> str:
+    """Return the functions by which a cluster is made, copied, started, stopped and removed."""
+    return "\n".join((SCRIPTS / name).read_text() for name in ("cluster_copies.sh", "cluster.sh"))
+
+
 def values(cluster: Cluster) -> str:
-    """Return sh text that names the cluster, for the functions of target/cluster.sh."""
+    """Return sh text that names the cluster, for its functions."""
+    copy = cluster.copy or DataCopy("")
     names = {
         "cluster": cluster.folder,
         "cluster_mark": cluster.mark,
         "cluster_bin": cluster.bin_directory,
         "cluster_database": cluster.database,
+        "copy_key": copy.key,
+        "copy_restores": "yes" if copy.restores else "",
+        "copy_keeps": "yes" if copy.keeps else "",
     }
     lines = [f"{name}={shlex.quote(value)}" for name, value in names.items()]
     options = shlex.join(cluster.initdb_options)

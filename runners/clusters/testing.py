@@ -29,9 +29,10 @@ class Driver:
             initdb_options=(f"--username={target.username}", "--auth-local=peer", "--auth-host=reject", "--no-sync"),
         )
 
-    async def spec(self, settings=None, in_force=None, **changes) -> RunSpec:
+    async def spec(self, settings=None, in_force=None, copy=None, **changes) -> RunSpec:
         [build] = await builds(self.connections, self.target, [str(self.foreign.bin_directory)])
-        cluster = replace(self.cluster, settings=settings or {}, settings_in_force=in_force or settings or {})
+        in_force = in_force or settings or {}
+        cluster = replace(self.cluster, settings=settings or {}, settings_in_force=in_force, copy=copy)
         endpoint = Endpoint("socket", str(self.folder), 5432, "bench", self.target.username)
         plan = {"parameters": {"script": "tpcb-like", "scale": 1}, "application_name": "bh-own", **changes}
         return RunSpec("pgbench", build["pgbench_version"], build["bin_directory"], endpoint, cluster=cluster, **plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,9 @@ from runners.os_settings.script import put_back_function
 from runners.readings import read_sections, storable, whole
 from runners.ssh import Connections, RemoteFailure, Target
 
-from .script import FUNCTIONS, values
+from .script import functions, values
 
-Purpose = Literal["make", "look", "stop", "remove"]
+Purpose = Literal["make", "look", "stop", "discard", "remove"]
 VISIT = Path(__file__).parent.parent / "target" / "cluster_visit.sh"
 TIMEOUT_S = 120.0
 MOST_BYTES = 1 << 20
@@ -26,6 +26,8 @@ MOST_PARAMETERS, MOST_LIBRARIES, LONGEST_NAME = 2000, 1000, 200
 LONGEST_FOLDER, LONGEST_REFUSAL = 253, 2000
 KILOBYTE = 1024
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
+COPY = re.compile(r"([0-9a-f]{32}) ([0-9]{1,15})")
+MOST_COPIES = 100
 
 
 class HostBusyError(Exception):
@@ -37,6 +39,7 @@ class Sight:
     """What a visit saw. `folder` is absolute. `settings` are those in force that are not the server's defaults.
 
     `last_start` is the text of the settings file of its last start. `parameters` and `libraries` come of a make alone.
+    `copies` are those of data sets beside it: key and bytes.
     """
 
     folder: str
@@ -47,6 +50,7 @@ class Sight:
     last_start: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
+    copies: Mapping[str, int] = field(default_factory=dict)
 
 
 async def visit(
@@ -86,6 +90,7 @@ def read_sight(sections: Mapping[str, str], folder: str) -> Sight:
         last_start=str(storable(sections.get("last_start", ""))),
         parameters=_parameters(sections["parameters"]) if "parameters" in sections else {},
         libraries=tuple(sorted(filter(NAME.fullmatch, sections.get("libraries", "").split()[:MOST_LIBRARIES]))),
+        copies=dict(_copies(sections.get("copies", ""))),
     )
 
 
@@ -95,6 +100,12 @@ def _absolute(answer: str, folder: str) -> str:
     if not is_there or len(answer) > LONGEST_FOLDER or not answer.isprintable():
         raise ValueError(f"{answer[:LONGEST_FOLDER]!r} is not where the cluster was to lie.")
     return answer
+
+
+def _copies(text: str) -> Iterator[tuple[str, int]]:
+    for line in text.splitlines()[:MOST_COPIES]:
+        if match := COPY.fullmatch(line):
+            yield match[1], int(match[2]) * KILOBYTE
 
 
 def _setting(line: str) -> Mapping[str, Any]:
@@ -126,6 +137,6 @@ def _text(cluster: Cluster, work_directory: str, purpose: Purpose, port: int, us
         "user": username,
     }
     lines = ["export LC_ALL=C", *(f"{name}={shlex.quote(word)}" for name, word in words.items())]
-    parts = [*lines, put_back_function(), values(cluster), FUNCTIONS.read_text(), VISIT.read_text()]
+    parts = [*lines, put_back_function(), values(cluster), functions(), VISIT.read_text()]
     # Read whole before anything runs: a visit whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"

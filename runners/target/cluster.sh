@@ -176,7 +176,7 @@ cluster_guard() {
 }
 
 cluster_begin() {
-    cluster_claim && cluster_locked cluster_make || return 1
+    cluster_claim && cluster_locked cluster_restore && cluster_locked cluster_make || return 1
     cluster_guard
     cluster_locked cluster_start || return 1
     unmet=$(cluster_unmet) || return 1

@@ -1,4 +1,4 @@
-# One visit to a cluster of BenchHub's own: $purpose is make, look, stop or remove. Prints sections that begin with a
+# One visit to a cluster of BenchHub's own: $purpose is make, look, stop, discard or remove. Prints sections that begin with a
 # record separator and a name. Set before: work, purpose, and what cluster.sh needs; a relative $cluster lies in $work.
 set -u
 umask 077
@@ -61,10 +61,15 @@ elif [ -e "$cluster" ] && ! cluster_is_own; then
     fi
 elif [ "$purpose" = stop ]; then
     or_refuse cluster_locked cluster_stop 60
+elif [ "$purpose" = discard ]; then
+    or_refuse cluster_locked copies_discard
 elif [ "$purpose" = remove ]; then
     or_refuse cluster_locked remove
 fi
 section folder; echo "$cluster"
+if cluster_is_own; then
+    section copies; copies_list
+fi
 if cluster_is_own && [ -d "$cluster/data" ]; then
     section version; cat "$cluster/data/PG_VERSION"
     section processes; cluster_processes

@@ -16,12 +16,14 @@ import pytest
 
 from runners import counters, job, script
 from runners.clusters.testing import working_in
+from runners.contract import DataCopy
 from runners.ssh import Connections
 
 pytestmark = pytest.mark.target
 FAULTS, SEED = int(os.environ.get("CLUSTER_FAULTS", "6")), int(os.environ.get("SEED", "0"))
 LONGEST_S = 7.0  # a run from initdb to its stop, on a machine that has nothing else to do
 SETTINGS = ({"work_mem": "5MB", "shared_buffers": "20MB"}, {"work_mem": "6MB"}, {})
+COPIES = (None, DataCopy("c" * 32, keeps=True), DataCopy("c" * 32, restores=True, keeps=True))
 IN_FORCE = ({"work_mem": "5120", "shared_buffers": "2560"}, {"work_mem": "6144"}, {})
 
 
@@ -113,12 +115,19 @@ async def test_after_any_fault_no_server_is_left_and_the_next_run_has_its_own_se
 
 
 async def broken_run(driver, draw, kind) -> None:
-    """Run the load of a data set with a fault at some moment of it, and see to its end as a worker does."""
+    """Run the load of a data set, with and without a copy of it, with a fault at some moment of it."""
     number, wait_s = draw.randrange(len(SETTINGS)), draw.uniform(0, LONGEST_S)
-    spec = await driver.spec(SETTINGS[number], IN_FORCE[number], kind="load", parameters=load(draw))
+    spec = await driver.spec(
+        SETTINGS[number], IN_FORCE[number], kind="load", parameters=load(draw), copy=draw.choice(COPIES)
+    )
+    await broken_off(driver, kind, spec, wait_s, cut_after_s=draw.uniform(0, 0.3))
+
+
+async def broken_off(driver, kind, spec, wait_s, cut_after_s=0.0) -> None:
+    """Run the spec, do to it what the kind of fault says after so many seconds, and see to its end as a worker does."""
     attempt = driver.attempt()
     if kind == "connection":
-        await cut_start(driver, attempt, spec, draw.uniform(0, 0.3))
+        await cut_start(driver, attempt, spec, cut_after_s)
     await job.start(driver.connections, driver.target, attempt, spec)
     victim = Victim(driver, attempt)
     await asyncio.sleep(wait_s)
