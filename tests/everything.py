@@ -18,6 +18,7 @@ from benchhub.catalog.models import (
     BuildParameters,
     Cluster,
     Configuration,
+    DataCopy,
     ExchangeRate,
     Hardware,
     Host,
@@ -125,7 +126,12 @@ def _own(system: System) -> Instance:
     )
     settings = [{"name": "work_mem", "setting": "8192", "unit": "kB"}]
     facts = {"is_there": True, "is_running": True, "size_bytes": 2**25, "settings": settings}
-    Cluster.objects.create(instance=instance, folder="/data/own", wanted="", made_at=Now(), seen_at=Now(), facts=facts)
+    cluster = Cluster.objects.create(
+        instance=instance, folder="/data/own", wanted="", made_at=Now(), seen_at=Now(), facts=facts
+    )
+    recipe = {"tool": "pgbench", "scale": 1000}
+    times = {"loaded_s": 312.4, "copied_s": 41.8, "restored_s": 39.2}
+    DataCopy.objects.create(cluster=cluster, key="c" * 32, recipe=recipe, size_bytes=16 * 2**30, **times)
     return instance
 
 

@@ -81,3 +81,8 @@ def duration(seconds: float | None) -> str:
     if minutes:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     return f"{rest} s"
+
+
+def short_time(seconds: float) -> str:
+    """Write seconds that may be few: 0.35 s or 12 s, and from a minute on as a duration."""
+    return duration(seconds) if seconds >= 60 else f"{significant(seconds, 2)} s"

@@ -1,9 +1,11 @@
-"""A cluster of BenchHub's own for tests: runs on it over SSH, and what of it is alive."""
+"""A cluster of BenchHub's own for tests: runs on it over SSH, faults in their midst, and what of it is alive."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from runners.collection import Collected
 from runners.contract import Cluster, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.probe import builds
+from runners.ssh import Connections
 
 
 class Driver:
@@ -68,3 +71,101 @@ def working_in(folder: Path) -> list[int]:
         except OSError:
             continue
     return numbers
+
+
+def signalled(number: int) -> None:
+    try:
+        os.kill(number, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Victim:
+    """An attempt under way, and the processes of it that can be killed."""
+
+    def __init__(self, driver, attempt) -> None:
+        self.driver, self.attempt = driver, attempt
+        self.folder = Path(driver.work) / "runs" / attempt.run / "1"
+
+    def numbers(self) -> tuple[int, int]:
+        """Return the numbers of the wrapper and of the command; (0, 0) before they are written down."""
+        file = self.folder / "pid"
+        words = file.read_text().split() if file.exists() else []
+        return (int(words[1]), int(words[3])) if len(words) == 5 else (0, 0)
+
+    def command(self) -> None:
+        _, command = self.numbers()
+        if command and Path(f"/proc/{command}").exists():
+            os.killpg(command, signal.SIGKILL)
+
+    def wrapper(self) -> None:
+        if number := self.numbers()[0]:
+            signalled(number)
+
+    def job(self) -> None:
+        self.wrapper()
+        self.command()
+
+    def everything(self) -> None:
+        """Kill the guard too, so that only a worker can find out."""
+        for process in Path("/proc").glob("[0-9]*"):
+            if place(process) == self.folder and b"guard" in command_line(process):
+                signalled(int(process.name))
+        self.job()
+
+    def server(self) -> None:
+        file = self.driver.folder / "data" / "postmaster.pid"
+        words = file.read_text().split() if file.exists() else []
+        if words and int(words[0]) in self.driver.servers:
+            signalled(int(words[0]))
+
+    def backend(self) -> None:
+        if numbers := self.driver.servers:
+            signalled(max(numbers))
+
+
+def place(process: Path) -> Path | None:
+    try:
+        return (process / "cwd").resolve()
+    except OSError:
+        return None
+
+
+def command_line(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+async def broken_off(driver, kind, spec, wait_s, cut_after_s=0.0) -> None:
+    """Run the spec, do to it what the kind of fault says after so many seconds, and see to its end as a worker does."""
+    attempt = driver.attempt()
+    if kind == "connection":
+        await cut_start(driver, attempt, spec, cut_after_s)
+    await job.start(driver.connections, driver.target, attempt, spec)
+    victim = Victim(driver, attempt)
+    await asyncio.sleep(wait_s)
+    if kind == "cancel":
+        await job.cancel(driver.connections, driver.target, attempt)
+    elif kind != "connection":
+        getattr(victim, kind)()
+    place_ = (driver.connections, driver.target, attempt)
+    await job.wait_for_end(*place_, timeout_s=120)
+    await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
+    if not (victim.folder / "rc").exists():
+        await job.cancel(*place_)  # a worker does, which finds the attempt lost
+
+
+def is_alive(victim) -> bool:
+    return any(Path(f"/proc/{number}").exists() for number in victim.numbers() if number)
+
+
+async def cut_start(driver, attempt, spec, wait_s) -> None:
+    """Start it on a connection that is gone at some moment, with whoever asked for it."""
+    connections = Connections()
+    task = asyncio.create_task(job.start(connections, driver.target, attempt, spec))
+    await asyncio.sleep(wait_s)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await connections.close()

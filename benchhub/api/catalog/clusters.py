@@ -19,27 +19,38 @@ from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.instances.cluster_form import ClusterForm
 from benchhub.catalog.instances.cluster_page import clusters
-from benchhub.catalog.instances.clusters import unfinished_runs
+from benchhub.catalog.instances.clusters import PURPOSES, unfinished_runs
 from benchhub.celery import wake
 from benchhub.ui.acts import explain, explain_form
 
-PURPOSES = (models.Cluster.Wanted.MAKE, models.Cluster.Wanted.LOOK, models.Cluster.Wanted.STOP)
+
+class DataCopy(serializers.ModelSerializer):
+    class Meta:
+        model = models.DataCopy
+        fields = ("key", "recipe", "size_bytes", "loaded_s", "copied_s", "restored_s", "shares_blocks", "made_at")
 
 
 class Cluster(RowSerializer):
     wanted = serializers.CharField(
-        read_only=True, help_text="What a worker does with it next: make, look, stop, remove or nothing."
+        read_only=True, help_text="What a worker does with it next: make, look, stop, discard, remove or nothing."
     )
     facts = serializers.JSONField(
         read_only=True,
         help_text="At `seen_at`: is_there, is_running, size_bytes, settings in force, last_start.",
     )
 
+    copies = DataCopy(
+        source="current_copies",
+        many=True,
+        read_only=True,
+        help_text="Copies of data sets that are there, with the seconds that load, copy and restoring took.",
+    )
+
     class Meta:
         model = models.Cluster
         fields = (
             "id", "url", "instance", "folder", "has_checksums", "wal_segment_mib", "encoding", "locale", "wanted",
-            "contact_error", "made_at", "removed_at", "facts", "seen_at",
+            "contact_error", "made_at", "removed_at", "facts", "seen_at", "copies",
         )  # fmt: skip
 
 
@@ -71,7 +82,7 @@ class Clusters(ReadView):
     @extend_schema(request=ASK, responses={202: Cluster})
     @action(detail=True, methods=["post"])
     def ask(self, request: Request, pk: str) -> Response:
-        """Have a worker make it, look at it, or stop it while no run is under way on its host."""
+        """Have a worker make it, look at it, stop it, or discard its copies, while no run is under way on its host."""
         row = self._permitted()
         return self._asked(row, json_forms.checked(type(ASK), request.data)["purpose"])
 

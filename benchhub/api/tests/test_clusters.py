@@ -67,6 +67,18 @@ def test_it_is_removed_only_while_no_run_needs_it(runner, sent, box):
     assert runner.send("post", f"clusters/{cluster.pk}/remove/", {}).json()["wanted"] == "remove"
 
 
+def test_its_copies_are_listed_and_discarded(runner, sent):
+    runner.send("post", "clusters/", sent)
+    Cluster.objects.update(wanted="", made_at=timezone.now())
+    cluster = Cluster.objects.get()
+    row = {"recipe": {"tool": "pgbench"}, "size_bytes": 2**26, "loaded_s": 40, "copied_s": 3}
+    cluster.copies.create(key="a" * 32, **row)
+    cluster.copies.create(key="b" * 32, is_there=False, **row)
+    [copy] = runner.send("get", f"clusters/{cluster.pk}/").json()["copies"]
+    assert (copy["key"], copy["loaded_s"], copy["restored_s"]) == ("a" * 32, 40.0, None)
+    assert runner.send("post", f"clusters/{cluster.pk}/ask/", {"purpose": "discard"}).json()["wanted"] == "discard"
+
+
 def test_a_runner_of_another_host_makes_and_removes_none(runner, sent):
     runner.send("post", "clusters/", sent)
     Cluster.objects.update(wanted="")

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Run
 from benchhub.catalog.instances.clusters import initdb_options
-from benchhub.catalog.models import BuildParameters, Cluster, DataSet, Host, Instance
+from benchhub.catalog.models import BuildParameters, Cluster, DataCopy, DataSet, Host, Instance
 from runners import contract
 from runners.clusters.visit import HostBusyError, Sight, visit
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
@@ -129,6 +129,7 @@ def _store(cluster: Cluster, sight: Sight) -> None:
         changes |= {"made_at": Now(), "removed_at": None}
     elif cluster.wanted == Cluster.Wanted.REMOVE:
         changes |= {"made_at": None, "removed_at": Now()}
+    DataCopy.objects.filter(cluster=cluster).exclude(key__in=sight.copies).update(is_there=False)
     purpose = cluster.wanted
     if not _claimed(cluster).update(wanted="", visit_until=None, contact_error="", **changes):
         return

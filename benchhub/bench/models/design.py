@@ -63,6 +63,7 @@ class Designed(models.Model):
     settle_s = models.PositiveIntegerField(default=0, help_text="Idle between the preparation of a run and its load.")
     restart = models.BooleanField(default=False)
     drop_caches = models.BooleanField(default=False)
+    no_copies = models.BooleanField(default=False, help_text="Data sets are loaded, and never restored by a copy.")
     telemetry = models.BooleanField(default=False, help_text="Machine and server are observed beside the load.")
     rates_tps = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
     latency_limit_us = models.PositiveIntegerField(default=0, help_text="Of a sweep of rates.")

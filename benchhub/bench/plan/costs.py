@@ -10,12 +10,14 @@ from typing import Any
 
 from django.conf import settings
 
-from benchhub.analysis.planning import deadlines
+from benchhub.analysis.planning import copies, deadlines
+from benchhub.analysis.planning.copies import Restoring, Times
 from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue.progress import STEPS_GUESS_S
-from benchhub.catalog.models import Workload
+from benchhub.catalog.instances.copies import RESTORED
+from benchhub.catalog.models import DataCopy, Workload
 from runners import tools
 
 from . import plan
@@ -28,7 +30,8 @@ RESTART_GUESS_S = 5
 class Costs:
     """Seconds are of all runs together; `load_s` is the measured load alone. `steps_s`: counters, collecting and so on.
 
-    `disks` has for each instance the bytes of the largest data set that it is to hold. `deadline_s` and
+    `disks` has for each instance the bytes of the largest data set that it is to hold; `restorings` how data come to
+    clusters of BenchHub's own, where a copy may restore them. `deadline_s` and
     `load_deadline_s` are when a host ends the longest run, and the longest load, if it has not ended by itself.
     """
 
@@ -45,6 +48,7 @@ class Costs:
     rest_s: int
     steps_s: float
     disks: Mapping[str, int]
+    restorings: Sequence[Restoring]
     deadline_s: int
     load_deadline_s: int
 
@@ -65,6 +69,7 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
     warmup_counts = [count[Run.Kind.WARMUP] for count in counts]
     load_counts = [count[Run.Kind.LOAD] for count in counts]
     extra_s, load_s = _extra_s(systems), _load_s(parts, systems)
+    restorings = [row for planned in zip(parts, steps, load_s, strict=True) for row in _restorings(*planned)]
     restarts = sum(number for part, number in zip(parts, run_counts, strict=True) if part.restart)
     largest = max(data_set_bytes(part.workload) for part in parts)
     return Costs(
@@ -72,7 +77,7 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
         load_s=_sum(run_counts, [part.duration_s for part in parts]),
         warmup_s=_sum(run_counts, [part.warmup_s for part in parts]),
         loads=sum(load_counts),
-        loads_s=_sum(load_counts, load_s),
+        loads_s=_sum(load_counts, load_s) - sum(restoring.saved_s for restoring in restorings),
         warmup_runs=sum(warmup_counts),
         warmup_runs_s=_sum(warmup_counts, [part.warmup_run_s + part.rest_s + extra_s for part in parts]),
         restarts=restarts,
@@ -81,9 +86,48 @@ def costs(parts: Sequence[Experiment], systems: Sequence[System], steps: Sequenc
         rest_s=_sum(run_counts, [part.rest_s for part in parts]),
         steps_s=sum(run_counts) * extra_s,
         disks={str(system.instance): largest for system in systems},
+        restorings=restorings,
         deadline_s=max(_deadline_s(part, longest_s(part)) for part in parts),
         load_deadline_s=max(_deadline_s(part, specs.load_guess_s(part.workload)) for part in parts),
     )
+
+
+def _restorings(part: Experiment, steps: Sequence[plan.Step], load_s: float) -> list[Restoring]:
+    """Return how data come to the clusters of BenchHub's own in the part, unless it is always by a load."""
+    loads = [step.system for step in steps if step.kind == Run.Kind.LOAD and step.system.instance.own_cluster]
+    if part.no_copies or not loads:
+        return []
+    counts = Counter((system.instance.cluster, specs.copy_key(part, system)) for system in loads)
+    systems = {system.instance_id: system for system in loads}
+    rows = {
+        (row.cluster_id, row.key): row
+        for row in DataCopy.objects.filter(cluster__instance__in=systems, key__in={key for _, key in counts})
+    }
+    return [
+        _restoring(part, systems[cluster.instance_id], count, rows.get((cluster.pk, key)), load_s)
+        for (cluster, key), count in counts.items()
+    ]
+
+
+def _restoring(part: Experiment, system: System, count: int, row: DataCopy | None, load_s: float) -> Restoring:
+    data_bytes, free_bytes = data_set_bytes(part.workload), disk_of(system).get("free_bytes")
+    return copies.restoring(
+        count,
+        row.times if row else Times(load_s, copies.guessed_s(data_bytes), is_measured=False),
+        instance=str(system.instance),
+        has_copy=row is not None and row.is_there,
+        is_repeated=part.loading == Experiment.Loading.EACH,
+        data_bytes=data_bytes,
+        free_bytes=None if free_bytes is None else free_bytes - data_bytes,
+    )
+
+
+def disk_of(system: System) -> Mapping[str, Any]:
+    """Return the file system of the data directory, as the last probe of its host found it; empty if not known."""
+    folder, host = system.instance.data_directory, system.instance.host
+    mounts = host.facts.get("filesystems", []) if host and folder else []
+    parents = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
+    return max(parents, key=lambda mount: len(mount["folder"]), default={})
 
 
 def longest_s(part: Experiment) -> int:
@@ -115,6 +159,7 @@ def _extra_s(systems: Sequence[System]) -> float:
 def _load_s(parts: Sequence[Experiment], systems: Sequence[System]) -> list[float]:
     """Estimate the seconds that each part's data set takes to load, by those that its load generator loaded before."""
     runs = _ended(Run.Kind.LOAD).filter(system__instance__in={system.instance_id for system in systems})
+    runs = runs.exclude(reason__startswith=RESTORED)
     return [_one_load_s(part.workload, runs) for part in parts]
 
 

@@ -136,7 +136,9 @@ class Draft:
     @property
     def has_preparation(self) -> bool:
         is_wrong = bool(self.plan["warmup_run_clients"].errors)  # its default of 1 is like what people type
-        return is_wrong or self._has("loading", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary")
+        return is_wrong or self._has(
+            "loading", "no_copies", "settle_s", "warmup_run_s", "restart", "drop_caches", "canary"
+        )
 
     @property
     def has_order(self) -> bool:

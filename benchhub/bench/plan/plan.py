@@ -151,9 +151,9 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
 
 
 def spec_for(experiment: Experiment, step: Step) -> RunSpec:
-    spec = specs.run_spec(experiment, step.system, max(step.clients, 1))
     if step.kind == Run.Kind.LOAD:
-        return replace(specs.run_spec(experiment, step.system, 1), kind="load")
+        return specs.load_spec(experiment, step.system)
+    spec = specs.run_spec(experiment, step.system, max(step.clients, 1))
     if step.kind == Run.Kind.WARMUP:
         return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
     spec = replace(spec, watch_idle_s=specs.QUIET_S if step.is_canary else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Experiment, Result, Run, System
+from benchhub.catalog.instances import copies
 from benchhub.catalog.instances.clusters import asked_cluster
 from benchhub.catalog.models import Workload
 from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
-from runners.contract import Cluster, Endpoint, RunSpec
+from runners.contract import Cluster, DataCopy, Endpoint, RunSpec
 from runners.tools import sampling
 
 LOAD_GUESS_S = 10
@@ -110,6 +112,21 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
     return spec
 
 
+def load_spec(experiment: Experiment, system: System) -> RunSpec:
+    """Return the spec of a load of the data set; on an own cluster with the copy that it may take or leave."""
+    spec = replace(run_spec(experiment, system, 1), kind="load")
+    if spec.cluster is None or experiment.no_copies:
+        return spec
+    copy = DataCopy(copy_key(experiment, system), keeps=experiment.loading == Experiment.Loading.EACH)
+    return replace(spec, cluster=replace(spec.cluster, copy=copy))
+
+
+def copy_key(experiment: Experiment, system: System) -> str:
+    """Return the name of the copy of the experiment's data set on the system's cluster."""
+    recipe = tools.get(experiment.workload.tool).data_set(experiment.workload.parameters)
+    return copies.key(system.instance.cluster, system.configuration, recipe)
+
+
 def _telemetry(experiment: Experiment, system: System) -> dict[str, Any]:
     """Return what of the spec says whether and where the machine and the server are observed beside the load."""
     if not experiment.telemetry:
@@ -163,16 +180,20 @@ def load_guess_s(workload: Workload) -> int:
 def spec_of(run: Run) -> RunSpec:
     """Return the frozen RunSpec as it was planned."""
     cluster = run.spec.get("cluster")
-    return RunSpec(
-        **{
-            **run.spec,
-            "endpoint": Endpoint(**run.spec["endpoint"]),
-            "cluster": Cluster(**{**cluster, "initdb_options": tuple(cluster["initdb_options"])}) if cluster else None,
-        }
-    )
+    endpoint = Endpoint(**run.spec["endpoint"])
+    return RunSpec(**{**run.spec, "endpoint": endpoint, "cluster": _cluster(cluster) if cluster else None})
+
+
+def _cluster(fields: Mapping[str, Any]) -> Cluster:
+    copy = fields.get("copy")
+    changes = {"initdb_options": tuple(fields["initdb_options"]), "copy": DataCopy(**copy) if copy else None}
+    return Cluster(**{**fields, **changes})
 
 
 def spec_now(run: Run) -> RunSpec:
-    """Return the RunSpec to start by: without the planned pilot where a rate has been seen since."""
+    """Return the RunSpec to start by: as the last copy of the data set, and the rates seen since, have it."""
     spec = spec_of(run)
+    if spec.cluster and spec.cluster.copy:
+        row = run.system.instance.cluster.copies.filter(key=spec.cluster.copy.key).first()
+        return replace(spec, cluster=replace(spec.cluster, copy=copies.decided(spec.cluster.copy, row)))
     return sampled(spec, run.system, run.experiment.workload) if spec.pilot_s else spec

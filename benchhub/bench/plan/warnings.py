@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import Q, Sum
 from django.utils import timezone
@@ -24,7 +23,7 @@ from benchhub.catalog.models import Host, Inspection
 from runners import tools
 
 from . import plan
-from .costs import data_set_bytes, longest_s
+from .costs import data_set_bytes, disk_of, longest_s
 from .form import PlanRequest
 from .specs import protocol_form
 
@@ -206,14 +205,6 @@ def _os_settings(systems: Sequence[System]) -> Iterator[str]:
                 f"{', '.join(os_settings)} of {system.configuration} must be set on the host of {instance} already: "
                 "settings of the operating system are changed for clusters of BenchHub's own alone."
             )
-
-
-def disk_of(system: System) -> Mapping[str, Any]:
-    """Return the file system of the data directory, as the last probe of its host found it; empty if not known."""
-    folder, host = system.instance.data_directory, system.instance.host
-    mounts = host.facts.get("filesystems", []) if host and folder else []
-    parents = [mount for mount in mounts if f"{folder}/".startswith(f"{mount['folder'].rstrip('/')}/")]
-    return max(parents, key=lambda mount: len(mount["folder"]), default={})
 
 
 def described_twice(systems: Sequence[System]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from benchhub.analysis.protocol.settings import readable_text, same_setting, ser
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
+from benchhub.catalog.instances import copies
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import (
@@ -103,7 +104,7 @@ def store(
         return State.FAILED, " ".join([with_layer(result.reason), *_forget_data_set(run, outputs), *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
-        return State.SUCCEEDED, " ".join(result.remarks)
+        return State.SUCCEEDED, " ".join(filter(None, [*result.remarks, _note_copy(run, outputs)]))
     store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks, *observed.remarks)), observed)
     _age_data_set(run, outputs)
     return State.SUCCEEDED, ""
@@ -117,6 +118,8 @@ def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Obs
         return RunResult("failed", overdue_reason(spec, outputs), tool.parser)
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
+    if spec.kind == "load" and outputs.returncode == 0 and "restored_s" in copies.read_times(outputs):
+        return RunResult("succeeded", "", tool.parser)  # its load generator had nothing to do, and printed nothing
     result = reading.get()
     if result.outcome == "failed" or spec.kind == "load":
         return result
@@ -291,6 +294,15 @@ def _forget_data_set(run: Run, outputs: Outputs) -> list[str]:
     current = DataSet.objects.filter(instance=run.system.instance_id, recipe_digest=recipe_digest, replaced_at=None)
     current.update(replaced_at=Now())
     return ["Plan it anew, or add repeats to its experiment: the data set is then loaded first."]
+
+
+def _note_copy(run: Run, outputs: Outputs) -> str:
+    """Store what became of the copy that the load might take or leave; return it as a sentence."""
+    spec = specs.spec_of(run)
+    if spec.cluster is None or spec.cluster.copy is None:
+        return ""
+    recipe = tools.get(spec.tool).data_set(spec.parameters)
+    return copies.note(run.system.instance.cluster, spec.cluster.copy, recipe, outputs)
 
 
 def store_data_set(run: Run, outputs: Outputs) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from benchhub.analysis.protocol.settings import readable
-from benchhub.catalog.models import Cluster, Configuration, Instance
+from benchhub.catalog.models import Cluster, Configuration, DataCopy, Instance
 from benchhub.ui.facts import Fact
 
 from .clusters import need_restart, refusals
@@ -87,6 +87,7 @@ class ClusterPage:
 
 
 def clusters() -> QuerySet[Any]:
+    copies = Prefetch("copies", DataCopy.objects.filter(is_there=True).order_by("pk"), to_attr="current_copies")
     names = ("host", "configuration", "build__build_parameters")
     rows = Cluster.objects.select_related(*(f"instance__{name}" for name in names))
-    return rows.defer("instance__password", "instance__host__private_key")
+    return rows.prefetch_related(copies).defer("instance__password", "instance__host__private_key")

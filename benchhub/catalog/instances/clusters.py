@@ -15,6 +15,8 @@ from runners.os_settings.script import VERSION
 
 NOT_MADE = "BenchHub has not made this cluster yet: its page says how far it is."
 OLDEST = 110_000
+# What may be asked at any time, as nothing is lost by it that cannot be made again.
+PURPOSES = (Cluster.Wanted.MAKE, Cluster.Wanted.LOOK, Cluster.Wanted.STOP, Cluster.Wanted.DISCARD)
 CHECKSUMS_BY_DEFAULT = 180_000
 
 

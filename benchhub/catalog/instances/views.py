@@ -21,7 +21,7 @@ from benchhub.ui.pages import Crumb, FormPage, Question
 
 from .cluster_form import AS_FOUND, ClusterForm, OwnInstanceForm
 from .cluster_page import ClusterPage, clusters
-from .clusters import unfinished_runs
+from .clusters import PURPOSES, unfinished_runs
 from .forms import InstanceForm
 
 COLUMNS = (
@@ -131,10 +131,10 @@ def cluster(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def cluster_ask(request: HttpRequest, pk: int) -> HttpResponse:
-    """Have a worker make the cluster, look at it, or stop it. A run that is under way keeps it from being stopped."""
+    """Have a worker make the cluster, look at it, stop it or discard its copies, as no run on the host is under way."""
     row = get_object_or_404(clusters(), instance=pk)
     purpose = request.POST.get("purpose", "")
-    if purpose not in (Cluster.Wanted.MAKE, Cluster.Wanted.LOOK, Cluster.Wanted.STOP):
+    if purpose not in PURPOSES:
         messages.error(request, "Nothing was done: choose what is to be done with the cluster.")
     elif row.wanted:
         messages.error(request, f"Nothing was done: it is {row.get_wanted_display()} first.")

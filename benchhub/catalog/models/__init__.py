@@ -1,6 +1,6 @@
 """The tables of the catalogue: what is tested, on which machine, at which price. Words: docs/words.md."""
 
-from .clusters import Cluster
+from .clusters import Cluster, DataCopy
 from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
 from .hosts import Host, InterferenceGroup
 from .inspections import Inspection
@@ -13,6 +13,7 @@ __all__ = [
     "BuildParameters",
     "Cluster",
     "Configuration",
+    "DataCopy",
     "DataSet",
     "ExchangeRate",
     "Hardware",

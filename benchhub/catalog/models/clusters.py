@@ -1,10 +1,13 @@
-"""Clusters of BenchHub's own as tables."""
+"""Clusters of BenchHub's own as tables, and the copies of data sets beside them."""
 
 from __future__ import annotations
 
 import secrets
 
 from django.db import models
+from django.db.models.functions import Now
+
+from benchhub.analysis.planning.copies import Times
 
 from .instances import Instance
 
@@ -23,6 +26,7 @@ class Cluster(models.Model):
         MAKE = "make", "to be made"
         LOOK = "look", "to be looked at"
         STOP = "stop", "to be stopped"
+        DISCARD = "discard", "to be freed of its copies"
         REMOVE = "remove", "to be removed"
 
     class Encoding(models.TextChoices):
@@ -63,3 +67,35 @@ class Cluster(models.Model):
         """Have a worker visit it soon, to make, look at, stop or remove it; the outcome is stored here."""
         Cluster.objects.filter(pk=self.pk).update(wanted=purpose, visit_until=None, contact_error="")
         self.wanted, self.contact_error = purpose, ""
+
+
+class DataCopy(models.Model):
+    """A copy of the files of a cluster's data set, as they were after its load; its times were measured on its host."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="copies")
+    key = models.CharField(max_length=32)
+    recipe = models.JSONField()
+    size_bytes = models.PositiveBigIntegerField()
+    loaded_s = models.FloatField()
+    copied_s = models.FloatField()
+    restored_s = models.FloatField(null=True, blank=True)
+    shares_blocks = models.BooleanField(default=False)
+    is_there = models.BooleanField(default=True)
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "data copies"
+        constraints = [models.UniqueConstraint(fields=["cluster", "key"], name="data_copy_once")]
+
+    def __str__(self) -> str:
+        return f"copy of the {self.recipe.get('tool')} data set of {self.cluster.instance}"
+
+    @property
+    def recipe_text(self) -> str:
+        """Name the data as its load generator does: tool, size, and what else is not the default."""
+        return ", ".join(f"{name} {value}" if name != "tool" else str(value) for name, value in self.recipe.items())
+
+    @property
+    def times(self) -> Times:
+        """Return what a load and a copy take: that from the copy, where it was used, else that to it."""
+        return Times(self.loaded_s, self.copied_s if self.restored_s is None else self.restored_s, is_measured=True)

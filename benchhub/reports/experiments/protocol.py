@@ -37,6 +37,8 @@ def _before_each(experiment: Experiment) -> Iterator[str]:
     }
     if steps := [step for step, is_asked in is_asked_by_step.items() if is_asked]:
         yield f"Before each run {', '.join(steps)}."
+    if experiment.no_copies and experiment.loading == Experiment.Loading.EACH:
+        yield "No data set is restored by a copy of its files."
 
 
 def _beside(experiment: Experiment) -> Iterator[str]:

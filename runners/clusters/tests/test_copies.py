@@ -9,11 +9,10 @@ import pytest
 
 from runners import tools
 from runners.clusters.script import functions
+from runners.clusters.testing import broken_off
 from runners.clusters.visit import visit
 from runners.contract import FINGERPRINT_FAILED, DataCopy
 from runners.script import FINGERPRINT_FILE
-
-from .test_faults import broken_off
 
 pytestmark = pytest.mark.target
 KEY, OTHER = "a" * 32, "b" * 32

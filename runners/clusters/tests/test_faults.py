@@ -5,93 +5,22 @@ CLUSTER_FAULTS says how many are injected (`make faults-clusters FAULTS=200`), S
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import signal
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from runners import counters, job, script
-from runners.clusters.testing import working_in
+from runners import counters, script
+from runners.clusters.testing import broken_off, working_in
 from runners.contract import DataCopy
-from runners.ssh import Connections
 
 pytestmark = pytest.mark.target
 FAULTS, SEED = int(os.environ.get("CLUSTER_FAULTS", "6")), int(os.environ.get("SEED", "0"))
 LONGEST_S = 7.0  # a run from initdb to its stop, on a machine that has nothing else to do
 SETTINGS = ({"work_mem": "5MB", "shared_buffers": "20MB"}, {"work_mem": "6MB"}, {})
-COPIES = (None, DataCopy("c" * 32, keeps=True), DataCopy("c" * 32, restores=True, keeps=True))
 IN_FORCE = ({"work_mem": "5120", "shared_buffers": "2560"}, {"work_mem": "6144"}, {})
-
-
-def signalled(number: int) -> None:
-    try:
-        os.kill(number, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-class Victim:
-    """An attempt under way, and the processes of it that can be killed."""
-
-    def __init__(self, driver, attempt) -> None:
-        self.driver, self.attempt = driver, attempt
-        self.folder = Path(driver.work) / "runs" / attempt.run / "1"
-
-    def numbers(self) -> tuple[int, int]:
-        """Return the numbers of the wrapper and of the command; (0, 0) before they are written down."""
-        file = self.folder / "pid"
-        words = file.read_text().split() if file.exists() else []
-        return (int(words[1]), int(words[3])) if len(words) == 5 else (0, 0)
-
-    def command(self) -> None:
-        _, command = self.numbers()
-        if command and Path(f"/proc/{command}").exists():
-            os.killpg(command, signal.SIGKILL)
-
-    def wrapper(self) -> None:
-        if number := self.numbers()[0]:
-            signalled(number)
-
-    def job(self) -> None:
-        self.wrapper()
-        self.command()
-
-    def everything(self) -> None:
-        """Kill the guard too, so that only a worker can find out."""
-        for process in Path("/proc").glob("[0-9]*"):
-            if place(process) == self.folder and b"guard" in command_line(process):
-                signalled(int(process.name))
-        self.job()
-
-    def server(self) -> None:
-        file = self.driver.folder / "data" / "postmaster.pid"
-        words = file.read_text().split() if file.exists() else []
-        if words and int(words[0]) in self.driver.servers:
-            signalled(int(words[0]))
-
-    def backend(self) -> None:
-        if numbers := self.driver.servers:
-            signalled(max(numbers))
-
-
-def place(process: Path) -> Path | None:
-    try:
-        return (process / "cwd").resolve()
-    except OSError:
-        return None
-
-
-def command_line(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
+COPIES = (None, DataCopy("c" * 32, keeps=True), DataCopy("c" * 32, restores=True, keeps=True))
 KINDS = ("command", "wrapper", "job", "everything", "server", "backend", "cancel", "connection")
 
 
@@ -123,41 +52,8 @@ async def broken_run(driver, draw, kind) -> None:
     await broken_off(driver, kind, spec, wait_s, cut_after_s=draw.uniform(0, 0.3))
 
 
-async def broken_off(driver, kind, spec, wait_s, cut_after_s=0.0) -> None:
-    """Run the spec, do to it what the kind of fault says after so many seconds, and see to its end as a worker does."""
-    attempt = driver.attempt()
-    if kind == "connection":
-        await cut_start(driver, attempt, spec, cut_after_s)
-    await job.start(driver.connections, driver.target, attempt, spec)
-    victim = Victim(driver, attempt)
-    await asyncio.sleep(wait_s)
-    if kind == "cancel":
-        await job.cancel(driver.connections, driver.target, attempt)
-    elif kind != "connection":
-        getattr(victim, kind)()
-    place_ = (driver.connections, driver.target, attempt)
-    await job.wait_for_end(*place_, timeout_s=120)
-    await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
-    if not (victim.folder / "rc").exists():
-        await job.cancel(*place_)  # a worker does, which finds the attempt lost
-
-
 def load(draw) -> dict[str, object]:
     return {"script": "tpcb-like", "scale": draw.choice((1, 10))}
-
-
-def is_alive(victim) -> bool:
-    return any(Path(f"/proc/{number}").exists() for number in victim.numbers() if number)
-
-
-async def cut_start(driver, attempt, spec, wait_s) -> None:
-    """Start it on a connection that is gone at some moment, with whoever asked for it."""
-    connections = Connections()
-    task = asyncio.create_task(job.start(connections, driver.target, attempt, spec))
-    await asyncio.sleep(wait_s)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    await connections.close()
 
 
 def started_at(cluster) -> object:

@@ -12,7 +12,8 @@ from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances.clusters import refusals
-from benchhub.catalog.models import Cluster, Configuration, DataSet, Host, Instance
+from benchhub.catalog.instances.copies import RESTORED
+from benchhub.catalog.models import Cluster, Configuration, DataSet, Host, Instance, Workload
 from runners.os_settings import script
 from runners.os_settings.testing import RootHelper, settings_guarded, value
 
@@ -95,6 +96,56 @@ def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, e
     assert run.state == State.SUCCEEDED, run.reason
     assert run.found.differences == []
     assert "settings_differ" not in {doubt["code"] for doubt in run.result.doubts}
+
+
+def test_a_data_set_is_restored_by_a_copy_where_that_takes_less_time_and_its_age_counts_from_there(
+    worker, own, experiment, machine, host
+):
+    place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
+    system = system_under_test(made(own), **place)
+    writing = Workload.objects.create(name="w", tool="pgbench", parameters={"script": "tpcb-like", "scale": 1})
+
+    def loads(repeats: int = 1) -> list[Run]:
+        runs = worker.finish(experiment(system, workload=writing, loading="each", repeats=repeats))
+        assert {run.state for run in runs} == {State.SUCCEEDED}, [run.reason for run in runs]
+        return [run for run in runs if run.kind == Run.Kind.LOAD]
+
+    [first] = loads()
+    copy = own.copies.get()
+    assert first.reason.startswith("Loaded in ") and "and copied in " in first.reason
+    assert (copy.is_there, copy.restored_s, copy.recipe["tool"]) == (True, None, "pgbench")
+    assert Path(own.folder, "copies", copy.key, "data", "PG_VERSION").exists()
+    checksum = DataSet.objects.get(replaced_at=None).checksum
+
+    own.copies.update(loaded_s=1000)
+    restored = loads(repeats=2)
+    assert [run.reason.split(" in ")[0] for run in restored] == [RESTORED] * 2
+    assert "; loading took 16 min 40 s." in restored[0].reason
+    data_sets = list(DataSet.objects.order_by("pk"))
+    assert {data_set.checksum for data_set in data_sets} == {checksum}
+    transactions = [run.result.measures["transactions"]["value"] for run in Run.objects.filter(kind="measure")]
+    assert 0 < data_sets[-1].age_write_transactions < sum(transactions)  # of its own run alone
+    assert own.copies.get().restored_s > 0
+
+    own.copies.update(loaded_s=0)
+    assert not any(RESTORED in run.reason for run in loads())
+    assert not own.copies.get().is_there and not Path(own.folder, "copies", copy.key).exists()
+
+
+def test_copies_are_discarded_when_asked_and_what_is_gone_is_known_after_a_look(own):
+    made(own)
+    row = {"recipe": {"tool": "pgbench"}, "size_bytes": 1, "loaded_s": 9.0, "copied_s": 1.0}
+    for key in ("a" * 32, "b" * 32):
+        own.copies.create(key=key, **row)
+    folder = Path(own.folder, "copies", "a" * 32, "data")
+    folder.mkdir(parents=True)
+    for path in (folder, folder.parent, folder.parent.parent):
+        os.chown(path, Path(own.folder).stat().st_uid, -1)
+    visited(own, "look")
+    assert list(own.copies.filter(is_there=True).values_list("key", flat=True)) == ["a" * 32]
+    assert visited(own, "discard").contact_error == ""
+    assert not own.copies.filter(is_there=True).exists() and not Path(own.folder, "copies").exists()
+    assert Path(own.folder, "data", "PG_VERSION").exists()
 
 
 def test_a_removed_cluster_leaves_nothing_and_its_instance_is_offered_no_more(own):

@@ -28,7 +28,7 @@ HIGHEST_DRAWN = 1_000_000
 DAY_S = 86_400
 SAME = (
     "order", "order_seed", "loading", "warmup_run_s", "warmup_run_clients", "settle_s", "restart", "drop_caches",
-    "telemetry",
+    "no_copies", "telemetry",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "order": Experiment.Order.BLOCKED,
@@ -99,6 +99,11 @@ class DesignFields(forms.Form):
     drop_caches = forms.BooleanField(
         required=False, label="Drop the host's page cache before each run",
         help_text="Only where the account may: as root, or by sudo without a password.",
+    )  # fmt: skip
+    no_copies = forms.BooleanField(
+        required=False, label="Never restore the data set by a copy",
+        help_text="Otherwise a cluster of BenchHub's own that needs the same data again gets a copy of their files, "
+        "where that takes less time than loading.",
     )  # fmt: skip
     telemetry = telemetry_field()
     canary = forms.BooleanField(

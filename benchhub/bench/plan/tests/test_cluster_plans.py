@@ -5,11 +5,12 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Run
+from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.plan import preview, specs
 from benchhub.bench.plan.form import Draft
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration
+from runners.contract import DataCopy
 from runners.os_settings.script import VERSION
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +106,64 @@ def test_a_plan_like_another_has_its_configurations(planner, recipe, own):
     _, systems = preview.like(Experiment.objects.get())
     assert systems[0]["configuration"] == small.pk
     assert Draft(initial=preview.DEFAULTS, systems=systems).systems[0]["configuration"].value() == small.pk
+
+
+def copied(own, recipe, **times):
+    experiment = Experiment(workload=recipe)
+    key = specs.copy_key(experiment, System(instance=own, configuration=own.configuration))
+    values = {"recipe": {"tool": "pgbench"}, "size_bytes": 2**26, "loaded_s": 40, "copied_s": 3, **times}
+    return own.cluster.copies.create(key=key, **values)
+
+
+def test_a_plan_that_loads_before_each_run_restores_by_a_copy_and_says_what_either_takes(planner, recipe, own):
+    form = planned(recipe, own, own.configuration, levels="4", repeats="3", loading="each")
+    costs = planner.post(PLAN, form).context["page"].preview.costs
+    assert [(row.loads, row.restores, row.times.is_measured) for row in costs.restorings] == [(1, 2, False)]
+    copied(own, recipe)
+    response = planner.post(PLAN, form)
+    assertContains(response, "The data of own are restored by a copy of their files, 3 times in 3 s (as measured")
+    assert response.context["page"].preview.costs.loads_s < 9.1
+    planner.post(NEW, {**form, "queue": "1"})
+    load = Run.objects.filter(kind="load").select_related("system__instance__cluster", "experiment").first()
+    assert specs.spec_of(load).cluster.copy.keeps and not specs.spec_of(load).cluster.copy.restores
+    assert specs.spec_now(load).cluster.copy == DataCopy(own.cluster.copies.get().key, restores=True, keeps=True)
+    assert specs.spec_of(Run.objects.filter(kind="measure").first()).cluster.copy is None
+
+
+@pytest.mark.parametrize(
+    ("times", "restores", "keeps"),
+    [
+        ({"is_there": False}, False, True),
+        ({"copied_s": 41}, False, False),
+        ({"copied_s": 41, "restored_s": 39}, True, True),
+        ({"restored_s": 41}, False, False),
+    ],
+)
+def test_a_load_restores_by_the_times_of_when_it_starts(planner, recipe, own, times, restores, keeps):
+    planner.post(NEW, {**planned(recipe, own, own.configuration, levels="4", loading="each"), "queue": "1"})
+    copied(own, recipe, **times)
+    load = Run.objects.filter(kind="load").first()
+    copy = specs.spec_now(load).cluster.copy
+    assert (copy.restores, copy.keeps) == (restores, keeps)
+
+
+def test_a_plan_can_do_without_copies(planner, recipe, own):
+    copied(own, recipe)
+    form = planned(recipe, own, own.configuration, levels="4", loading="each", no_copies="on")
+    response = planner.post(PLAN, form)
+    assertNotContains(response, "restored by a copy")
+    planner.post(NEW, {**form, "queue": "1"})
+    assert {run.spec["cluster"]["copy"] for run in Run.objects.all()} == {None}
+    assert preview.like(Experiment.objects.get())[0]["no_copies"] is True
+
+
+def test_settings_that_shape_the_files_have_copies_of_their_own(recipe, own):
+    def key(**settings):
+        system = System(instance=own, configuration=Configuration(settings=settings))
+        return specs.copy_key(Experiment(workload=recipe), system)
+
+    assert key(work_mem="1MB") == key() == key(shared_buffers="1GB")
+    assert key(default_statistics_target="500") != key() and len(key()) == 32
 
 
 SWAPPINESS = {"vm.swappiness": "01", "transparent_hugepage": "never"}
