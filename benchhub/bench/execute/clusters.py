@@ -129,10 +129,10 @@ def _store(cluster: Cluster, sight: Sight) -> None:
         changes |= {"made_at": Now(), "removed_at": None}
     elif cluster.wanted == Cluster.Wanted.REMOVE:
         changes |= {"made_at": None, "removed_at": Now()}
-    DataCopy.objects.filter(cluster=cluster).exclude(key__in=sight.copies).update(is_there=False)
     purpose = cluster.wanted
     if not _claimed(cluster).update(wanted="", visit_until=None, contact_error="", **changes):
         return
+    DataCopy.objects.filter(cluster=cluster).exclude(key__in=sight.copies).update(is_there=False)
     if purpose == Cluster.Wanted.MAKE:
         _store_make(cluster, sight)
     elif purpose == Cluster.Wanted.REMOVE:
