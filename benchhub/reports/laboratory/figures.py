@@ -104,7 +104,7 @@ def _marks(setup: Setup) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers+text",
-        "name": "flips",
+        "name": "break-even points",
         "showlegend": False,
         "x": [float(flip.value) for flip, _ in flips],
         "y": [float(flip.price or 0) for flip, _ in flips],

@@ -30,6 +30,14 @@ TITLES = {
     THROUGHPUT: "Throughput",
     UTILISATION: "Utilisation",
 }
+# Where a handle is, as a condition: the words of the value stand in the braces.
+CONDITIONS = {
+    PRICE: "a licence price of {}",
+    LICENCE_DISCOUNT: "{} off the licence",
+    DISCOUNT: "{} off everything",
+    TERM: "a term of {}",
+    UTILISATION: "{} utilisation",
+}
 SLIDER_STEPS = 200
 WIDEST = Decimal(255)  # cores, each of which is priced
 PLACES = 6  # as many as a number in an address may have
@@ -76,6 +84,11 @@ class Handle:
     def usual_text(self) -> str:
         """Write where it is as usual; a mean of repeats has more digits than anybody measured."""
         return plain(rounded(self.usual, 1 if self.name == THROUGHPUT else PLACES)).replace(",", "")
+
+    @property
+    def condition(self) -> str:
+        """Write where it is as a condition of a sentence: 'a licence price of 420 EUR per core and year'."""
+        return CONDITIONS.get(self.name, "{}").format(self.words)
 
     @property
     def unit_words(self) -> str:

@@ -23,7 +23,7 @@ from .handles import Handle
 from .settings import OWN, PARAMETERS, Settings
 from .setup import MOST_DRAWN, Setup, Subject
 
-MOST_SAID = 6
+MOST_SAID = 4
 WHY_NONE = {DISCOUNT: "It lowers all prices alike.", UTILISATION: "It divides all prices alike."}
 IN_FORM = (*OWN, *PARAMETERS.values(), "licence")
 
@@ -130,12 +130,14 @@ class LaboratoryPage:
     @property
     def at_handle(self) -> str:
         """Say which choice is the lowest where the handles are, as the comparison says it of its own prices."""
-        where, lead = f"The handle is at {self.setup.handle.words}.", self.setup.table.lead
+        where, lead = f"With {self.setup.handle.condition}", self.setup.table.lead
         subject, cell = self.setup.ranked[0]
-        if lead or cell.quote is None:
-            return f"{where} {lead}".strip()
+        if cell.quote is None:
+            return f"{where} nothing has a price."
+        if lead:
+            return f"{where}, {lead[0].lower()}{lead[1:]}"
         price = f"{cell.price:,} {cell.quote.currency} per {self.comparison.prices.unit}"
-        return f"{where} Lowest as measured: {subject.choice.name}, {price}."
+        return f"{where}, lowest as measured: {subject.choice.name}, {price}."
 
     @cached_property
     def ranked(self) -> list[tuple[Subject, Cell, str]]:

@@ -33,7 +33,7 @@ def flip_panel(setup: Setup) -> Panel:
         "How sure",
     )  # fmt: skip
     rows = tuple(_flip(setup, flip) for group, _ in setup.groups for flip in group)
-    return Panel(FLIPS, "Where two choices change places", (), columns, rows)
+    return Panel(FLIPS, "Break-even points", (), columns, rows)
 
 
 def _flip(setup: Setup, flip: Flip) -> PanelRow:
@@ -93,7 +93,7 @@ def handle_panel(setup: Setup) -> Panel:
         f"Per million transactions, {setup.currency}", "No price",
     )  # fmt: skip
     rows = tuple(_priced(subject, cell) for subject, cell in setup.ranked)
-    return Panel(HANDLES, "Prices where the handles are", (), columns, rows)
+    return Panel(HANDLES, "Prices at the dotted line", (), columns, rows)
 
 
 def _priced(subject: Subject, cell: Cell) -> PanelRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -49,6 +49,18 @@ def signed(value: Decimal) -> str:
 def cells(row: PanelRow) -> SafeString:
     """Write the values of a row as cells, numbers to the right."""
     return mark_safe("".join(f"{CELL[is_number]}{amount(value)}</td>" for value, is_number in row.cells))  # nosec B308
+
+
+@register.filter
+def labelled_cells(row: PanelRow, columns: Sequence[str]) -> SafeString:
+    """Write the values of a row as cells that name their column, for a table whose rows stack on a phone."""
+    pairs = zip(row.cells, columns, strict=True)
+    return mark_safe("".join(_labelled(*cell, column) for cell, column in pairs))  # nosec B308
+
+
+def _labelled(value: Any, is_number: bool, column: str) -> str:
+    css = "none" if value is None else "n line" if is_number else "line"
+    return f'<td class="{css}" data-label="{escape(column)}">{amount(value)}</td>'
 
 
 @register.filter

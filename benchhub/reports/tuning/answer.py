@@ -56,17 +56,17 @@ def tiles(series: Series) -> Iterator[Tile]:
     best, baseline = series.best, series.treatments[0]
     if best is None or best.measured is None:
         return
-    where = f"at {listing(map(str, series.effects.levels))} clients"
+    name, where = place_text(series, best), f"at {listing(map(str, series.effects.levels))} clients"
     before = (f"baseline {baseline.throughput_text}",) if baseline.measured and best.place else ()
-    yield Tile("Throughput", best.throughput_text, best.unit, (where, *before))
+    yield Tile("Throughput", best.throughput_text, best.unit, (f"{name}, {where}", *before))
     if best.ratio:
         interval = words.interval_text(best.ratio)
         note = f"95% interval {interval}" if interval else words.not_tested_text(best.ratio)
-        yield Tile("Over the baseline", words.percent(best.ratio.value, words.decimals(best.ratio)), "", (note,))
+        yield Tile("Over the baseline", words.percent(best.ratio.value, words.decimals(best.ratio)), "", (name, note))
     for price, before_price in list(zip(best.prices, baseline.prices, strict=True))[:1]:
         if price:
             notes = (f"baseline {before_price}",) if before_price and best.place else ()
-            yield Tile(f"Price per {best.unit}", f"{price.amount:,}", price.currency, (*notes, price.licence))
+            yield Tile(f"Price per {best.unit}", f"{price.amount:,}", price.currency, (name, *notes, price.licence))
 
 
 def _total(series: Series) -> Iterator[str]:

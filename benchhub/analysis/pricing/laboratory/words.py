@@ -82,7 +82,7 @@ def _turn(axis: Axis, flip: Flip, first: str, other: str, where: str) -> str:
     if axis.is_whole:
         same = f"; at {value} they cost the same" if flip.after != flip.value else ""
         return f"From {axis.words(flip.after)} on {other} is cheaper than {first}{where}{same}."
-    return f"Flips at {value}: below it {first} is the cheaper, above it {other}{where}."
+    return f"Break-even at {value}: below it {first} is the cheaper, above it {other}{where}."
 
 
 def doubt(axis: Axis, flip: Flip) -> str:

@@ -8,6 +8,8 @@ from decimal import Decimal
 
 from benchhub.analysis.curves import ratio
 from benchhub.analysis.curves.curve import Level
+from benchhub.analysis.curves.ratio import LESS, MORE
+from benchhub.analysis.statistics.spread import RANGE, Spread
 from benchhub.analysis.words import count, significant
 from benchhub.reports.curves import peaks
 from benchhub.reports.curves.curves import SystemCurve
@@ -16,16 +18,17 @@ from benchhub.reports.prices.table import Table
 
 from .cheapest import Cheapest, Offer, amount, cheapest
 from .confidence import Confidence
-from .fastest import Fastest, fastest
+from .fastest import Fastest, Lead, fastest
 
 MOST_BARS = 8
+EXACT = "exact, by the prices below"
 FULL = Decimal(100)
 PATTERNS = 4  # beyond these a pattern comes again; the name beside the bar tells them apart
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A figure of the card; `notes` say its interval and what it is made of."""
+    """A figure of the card; `notes` say whose it is, against which other, how sure, and what it is made of."""
 
     title: str
     value: str
@@ -75,34 +78,60 @@ def answer(curves: Sequence[SystemCurve], prices: Table, sure: Confidence) -> An
 def _of_money(money: Cheapest) -> Iterator[Tile]:
     best, prices = money.best, money.table
     assert best.row.at is not None and best.cell.quote is not None
-    yield _throughput("Throughput", best.row.system_curve.curve.unit, best.row.at.level, best.row.at.words)
-    following = (f"next {money.next_price}",) if money.next_price else ()
-    yield Tile(f"Price per {prices.unit}", best.price.split()[0], best.currency, (best.cell.spread_words, *following))
+    name, unit = money.name([best]), prices.unit
+    notes = (_side(best.row.system_curve, best.row.at.words), money.throughput_beside)
+    yield _throughput("Throughput", unit, best.row.at.level, notes)
+    yield Tile(
+        f"Price per {unit}",
+        best.price.split()[0],
+        best.currency,
+        _filled(name, money.next_price, best.cell.spread_words),
+    )
     cost = best.cell.quote.cost
-    parts = tuple(f"{kind} {amount(cost.subtotal(kind))}" for kind in kinds_of([cost]) if cost.subtotal(kind))
-    yield Tile(f"{count(prices.terms.years, 'year')}, all in".capitalize(), amount(best.total), best.currency, parts)
+    parts = [f"{kind} {amount(cost.subtotal(kind))}" for kind in kinds_of([cost]) if cost.subtotal(kind)]
+    term = f"Total over {count(prices.terms.years, 'year')}"
+    yield Tile(term, amount(best.total), best.currency, _filled(name, money.next_total, *parts, EXACT))
 
 
 def _of_speed(speed: Fastest[SystemCurve]) -> Iterator[Tile]:
     level = speed.entry.curve.peak.level
-    yield _throughput("Peak throughput", speed.entry.curve.unit, level, peaks.clients([level.clients]))
+    side = _side(speed.entry, f"peak at {peaks.clients([level.clients])}")
+    yield _throughput("Peak throughput", speed.entry.curve.unit, level, (side,))
     if speed.leads:
-        closest = speed.leads[0]
-        notes = (closest.ends, closest.other.label, closest.verdict)
-        yield Tile("Against the next", ratio.times(closest.value), "", tuple(filter(None, notes)))
+        yield _lead(speed.entry, speed.leads[0])
     runs = sum(len(level.runs) for level in speed.entry.curve.levels)
-    yield Tile("Runs behind it", f"{runs:,}", "", (f"{len(level.runs)} at the peak", _levels(speed.entry)))
+    levels, repeats = count(len(speed.entry.curve.levels), "level"), count(len(level.runs), "run")
+    yield Tile("Runs behind it", f"{runs:,}", "", (speed.entry.label, f"{levels}, {repeats} at the peak"))
 
 
-def _levels(entry: SystemCurve) -> str:
-    return count(len(entry.curve.levels), "level")
+def _lead(entry: SystemCurve, lead: Lead[SystemCurve]) -> Tile:
+    ends = f"95% interval {lead.ends}" if lead.ends else ""
+    # A difference that is shown needs no word: the interval, which leaves 1 out, says it.
+    verdict = "" if lead.verdict in (MORE, LESS) else lead.verdict
+    notes = _filled(f"{entry.label} over {lead.other.label}", ends, verdict)
+    return Tile("Against the next", ratio.times(lead.value), "", notes)
 
 
-def _throughput(title: str, unit: str, level: Level, where: str) -> Tile:
+def _side(entry: SystemCurve, where: str) -> str:
+    return f"{entry.label}, {where}"
+
+
+def _filled(*notes: str) -> tuple[str, ...]:
+    return tuple(filter(None, notes))
+
+
+def _throughput(title: str, unit: str, level: Level, notes: Sequence[str]) -> Tile:
     spread = level.throughput
-    mean = significant(spread.mean, spread.digits)
+    return Tile(title, significant(spread.mean, spread.digits), unit, _filled(*notes, _spread_text(spread)))
+
+
+def _spread_text(spread: Spread) -> str:
+    """Say how sure a throughput is: '95% interval 12,300 to 12,700, 4 runs'."""
+    if spread.n < 2:
+        return "1 run, no spread"
+    kind = "95% interval" if spread.interval else RANGE
     ends = f"{significant(spread.low, spread.digits)} to {significant(spread.high, spread.digits)}"
-    return Tile(title, mean, unit, (ends, where) if len(level.runs) > 1 else ("1 run, no spread", where))
+    return f"{kind} {ends}, {spread.n} runs"
 
 
 def _totals(money: Cheapest) -> Picture:

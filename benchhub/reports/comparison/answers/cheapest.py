@@ -12,7 +12,7 @@ from benchhub.analysis.pricing.money import rounded
 from benchhub.analysis.statistics.drift import NOT_IN_TURNS
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED
 from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER
-from benchhub.analysis.words import count, listing, plain
+from benchhub.analysis.words import count, listing, plain, significant
 from benchhub.reports.prices.table import Cell, Lowest, Row, Table, label_of
 
 HUNDRED = Decimal(100)
@@ -172,9 +172,25 @@ class Cheapest:
 
     @property
     def next_price(self) -> str:
-        """Write the second lowest price per unit; empty where there is none."""
+        """Write the second lowest price per unit and whose it is; empty where there is none."""
         others = sorted((offer for offer in self.offers if offer is not self.best), key=lambda offer: offer.quotient)
-        return others[0].price if others else ""
+        return f"next lowest: {others[0].price}, {self.name(others[:1])}" if others else ""
+
+    @property
+    def next_total(self) -> str:
+        """Write the lowest other total and whose it is; empty where there is none."""
+        others = [offer for offer in self.offers if offer is not self.best]
+        return f"next lowest: {others[0].money}, {self.name(others[:1])}" if others else ""
+
+    @property
+    def throughput_beside(self) -> str:
+        """Write the highest throughput of another system at the load of the terms; empty where there is none."""
+        systems = {id(offer.row): offer.row for offer in self.offers if offer.row is not self.best.row}
+        sides = [(row.at.level.throughput, row) for row in systems.values() if row.at]
+        if not sides:
+            return ""
+        spread, row = max(sides, key=lambda side: side[0].mean)
+        return f"{row.system_curve.system.label}: {significant(spread.mean, spread.digits)}"
 
 
 def cheapest(table: Table) -> Cheapest | None:

@@ -48,10 +48,15 @@ def test_its_figures_are_throughput_price_per_unit_and_the_total_in_its_parts(re
     answer = answer_of(*keys_of(repeated, systems), licence=str(prices["socket"].pk))
     throughput, price, total = answer.tiles
     assert (throughput.value, throughput.unit) == ("1,120", "TPS")
+    assert throughput.notes[:2] == ("PostgreSQL 18, peak at 8 clients", "PostgreSQL 16: 1,000")
+    assert throughput.notes[2].startswith("95% interval 1,")
+    assert throughput.notes[2].endswith(", 5 runs")
     assert (price.title, price.value, price.unit) == ("Price per TPS", "26.96", "EUR")  # 30,200 / 1,119.972
-    assert price.notes[-1] == "next 30.20 EUR"
-    assert (total.title, total.value) == ("3 years, all in", "30,200")
-    assert total.notes == ("hardware 5,000", "licence 25,200")
+    assert price.notes[:2] == ("PostgreSQL 18", "next lowest: 30.20 EUR, PostgreSQL 16")
+    assert price.notes[2].startswith("95% interval 26.")
+    assert (total.title, total.value) == ("Total over 3 years", "30,200")
+    beside = "next lowest: 30,200 EUR, PostgreSQL 16"
+    assert total.notes == ("PostgreSQL 18", beside, "hardware 5,000", "licence 25,200", "exact, by the prices below")
 
 
 def test_the_bars_are_the_totals_the_longest_being_the_dearest(repeated, systems, prices):
@@ -89,7 +94,11 @@ def test_without_prices_it_says_which_is_fastest(repeated, systems):
     answer = answer_of(*keys_of(repeated, systems))
     assert answer.verdict == "Fastest: PostgreSQL 18, 1,120 TPS at 8 clients"
     assert [tile.title for tile in answer.tiles] == ["Peak throughput", "Against the next", "Runs behind it"]
-    assert answer.tiles[2].value == "15"
+    assert answer.tiles[0].notes[0] == "PostgreSQL 18, peak at 8 clients"
+    assert answer.tiles[1].value == "1.12x"
+    assert answer.tiles[1].notes[0] == "PostgreSQL 18 over PostgreSQL 16"
+    assert answer.tiles[1].notes[1].startswith("95% interval 1.")
+    assert (answer.tiles[2].value, answer.tiles[2].notes) == ("15", ("PostgreSQL 18", "3 levels, 5 runs at the peak"))
     assert [bar.value for bar in answer.picture.bars] == ["1,120 TPS", "1,000 TPS"]
 
 

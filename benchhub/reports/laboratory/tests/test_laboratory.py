@@ -33,13 +33,17 @@ def setup(experiment, systems, **parameters):
     return Setup(Comparison.load(State.read(parameters)), Settings.read(parameters))
 
 
-def test_the_break_even_by_licence_price_is_the_first_thing_said(reader, repeated, systems, prices):
+def test_the_cheapest_is_said_first_and_then_the_break_even_by_licence_price(reader, repeated, systems, prices):
     page = reader.get(address(repeated, systems, priced=prices["core"].pk))
     # 2 sockets at 4,200 EUR are 20 cores at 420 EUR, for both systems on the same box
-    assertContains(page, "Flips at 420 EUR per physical core and year: below it Per core is the cheaper, above it ")
+    assertContains(
+        page, "Break-even at 420 EUR per physical core and year: below it Per core is the cheaper, above it "
+    )
     assertContains(page, "Per socket for PostgreSQL 16 and PostgreSQL 18.")
     text = page.content.decode()
-    assert text.index("Flips at 420 EUR") < text.index("figure-laboratory")
+    answer = text.index("With a licence price of 1,800 EUR per physical core and year")
+    assert answer < text.index("Break-even at 420 EUR") < text.index("figure-laboratory")
+    assert "handle is" not in text
 
 
 def test_two_systems_flip_where_their_prices_meet_and_the_runs_leave_a_zone(repeated, systems, prices):
@@ -95,8 +99,8 @@ def test_a_moved_handle_moves_its_licence_alone_and_says_that_it_was_set_by_hand
     assert amounts["PostgreSQL 18", "Per core"] == amounts["PostgreSQL 18", "Per socket"] == "30200.00"
     assertContains(page, "set in the price laboratory")
     assertContains(page, "as usual 1800")
-    assertContains(page, "All handles back")
-    assertNotContains(reader.get(address(repeated, systems)), "All handles back")
+    assertContains(page, "Undo all changes")
+    assertNotContains(reader.get(address(repeated, systems)), "Undo all changes")
 
 
 def test_cores_are_said_as_they_are_counted(reader, repeated, systems, prices):
@@ -147,7 +151,7 @@ def test_a_range_of_the_readers_own_is_kept_and_a_wrong_one_gets_a_sentence(read
     assert turned.axis.low < turned.axis.high
     assertContains(reader.get(address(repeated, systems, from_=500, to=400)), "Let the axis end above its start.")
     beyond = reader.get(address(repeated, systems, from_=400, to=500))
-    assertContains(beyond, "The handle, at 1,800 EUR per physical core and year, lies beyond this axis.")
+    assertContains(beyond, "The dotted line, at 1,800 EUR per physical core and year, lies beyond this axis.")
     assertNotContains(reader.get(address(repeated, systems)), "lies beyond this axis")
 
 

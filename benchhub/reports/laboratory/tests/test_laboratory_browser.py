@@ -43,9 +43,16 @@ def handle_line(tab):
     return tab.evaluate("document.getElementById('chart-laboratory').data.find((trace) => trace.meta?.is_handle).x[0]")
 
 
-def test_the_break_even_stands_first_and_nothing_is_too_wide(tab):
-    assert tab.locator("p.lead").first.inner_text().startswith("Flips at 420 EUR per physical core and year")
+def test_the_cheapest_stands_first_then_the_break_even_and_nothing_is_too_wide(tab):
+    cheapest = tab.locator("p.lead").first.inner_text()
+    assert cheapest.startswith(
+        "With a licence price of 1,800 EUR per physical core and year, lowest of all that is shown"
+    )
+    break_even = tab.locator("ul.flips li").first.inner_text()
+    assert break_even.startswith("Break-even at 420 EUR per physical core and year: below it Per core is the cheaper")
     assert not is_too_wide(tab)
+    is_scrolled = "region => region.scrollWidth > region.clientWidth"
+    assert not tab.locator("#table-flips .scroll").evaluate(is_scrolled)
     tab.set_viewport_size({"width": 1440, "height": 900})
     assert not is_too_wide(tab)
 
@@ -57,7 +64,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     slider.press("Home")
     at_handles(
         tab,
-        "The handle is at 0 EUR per physical core and year. Lowest of all that is shown: PostgreSQL 18 under Per core",
+        "With a licence price of 0 EUR per physical core and year, lowest of all that is shown: PostgreSQL 18 under Per core",
     )
     assert handle_line(tab) == 0
     assert tab.locator("#handle-licence-price").input_value() == "0"
@@ -65,7 +72,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     assert slider.get_attribute("aria-valuetext") == "0 EUR per physical core and year"
     assert tab.evaluate("document.activeElement.id") == "slider-licence-price"
     tab.reload()
-    at_handles(tab, "The handle is at 0 EUR per physical core and year")
+    at_handles(tab, "With a licence price of 0 EUR per physical core and year")
 
 
 def test_the_handle_is_dragged_in_the_chart(tab):
@@ -96,7 +103,7 @@ def test_a_slow_answer_does_not_take_the_handle_back(tab):
     tab.evaluate("document.activeElement.blur()")
     tab.wait_for_timeout(400)
     held[0].continue_()
-    at_handles(tab, "The handle is at 0 EUR per physical core and year")
+    at_handles(tab, "With a licence price of 0 EUR per physical core and year")
     assert handle_line(tab) == 0
     assert (slider.input_value(), tab.locator("#handle-licence-price").input_value()) == ("0", "0")
     assert "price=0" in tab.url
@@ -118,7 +125,7 @@ def test_other_handles_move_the_same_prices(tab):
     tab.wait_for_url("**term=1*")
     # (5,000 + 8,400) / 1,200
     tab.locator("#at-handles").get_by_text("11.17").wait_for()
-    tab.get_by_text("All handles back to as they were").click()
+    tab.get_by_text("Undo all changes").click()
     tab.locator("#at-handles").get_by_text("25.17").wait_for()
     assert "term" not in tab.url
 
@@ -138,13 +145,13 @@ def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
         tab.locator(f"#{name}").press("Tab")
         tab.wait_for_url(f"**={number}*")
     tab.get_by_label("Licence whose price is moved").select_option(label="Per socket")
-    at_handles(tab, "The handle is at 4,200 EUR per occupied socket and year")
+    at_handles(tab, "With a licence price of 4,200 EUR per occupied socket and year")
     assert "price=" not in tab.url and "to=" not in tab.url
     tab.locator("#to").fill("9000")
     tab.locator("#to").press("Tab")
     tab.wait_for_url("**to=9000*")
     tab.locator("label:has(input[value=term])").click()
-    at_handles(tab, "The handle is at 3 years.")
+    at_handles(tab, "With a term of 3 years")
     assert "to=" not in tab.url
 
 
@@ -157,5 +164,5 @@ def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     tab.locator("#handle-licence-price").fill("400")
     tab.get_by_role("button", name="Apply").click()
     assert "price=400" in tab.url
-    tab.get_by_text("The handle is at 400 EUR per physical core and year.").wait_for()
+    tab.get_by_text("With a licence price of 400 EUR per physical core and year").wait_for()
     context.close()

@@ -72,7 +72,7 @@ def test_the_licence_price_at_which_two_licences_of_one_system_flip():
     assert (flip.before, flip.value, flip.after) == (Decimal("419.99"), Decimal(420), Decimal("420.01"))
     assert flip.price == Fraction(5000 + 3 * 8400, 1000)
     assert words.sentence(lab.axis, [flip]) == (
-        "Flips at 420 EUR per core and year: below it Per core is the cheaper, above it Per socket for 18."
+        "Break-even at 420 EUR per core and year: below it Per core is the cheaper, above it Per socket for 18."
     )
     stretches = flips.cheapest(lab, [flip])
     assert [stretch.choices for stretch in stretches] == [(PER_CORE,), (PER_SOCKET,)]
@@ -159,7 +159,7 @@ def test_the_discount_on_one_licence_at_which_it_is_the_cheaper():
     lab = laboratory(percents, PER_SOCKET, PER_CORE, licence="Per core")
     [flip] = flips.flips(lab)
     assert (flip.before, flip.value) == (Decimal("76.66"), Decimal("76.67"))
-    assert words.sentence(lab.axis, [flip]).startswith("Flips at 76.67%: below it Per socket is the cheaper")
+    assert words.sentence(lab.axis, [flip]).startswith("Break-even at 76.67%: below it Per socket is the cheaper")
 
 
 def test_a_discount_on_everything_and_the_utilisation_flip_nothing():
