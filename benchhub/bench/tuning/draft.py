@@ -85,6 +85,14 @@ class SeriesDraft:
         field_errors = [errors for form in (self.series, *self.steps) for errors in form.errors.as_data().values()]
         return not any(error.code != "required" for errors in field_errors for error in errors)
 
+    @property
+    def missing(self) -> list[str]:
+        """Return the labels of the fields that are still empty."""
+        labels = [str(self.series[name].label) for name in self.series.errors]
+        for number, form in enumerate(self.steps, start=1):
+            labels += [f"{form[name].label} of step {number}" for name in form.errors]
+        return labels
+
     def _checked(self) -> SeriesRequest | None:
         """Return the series, or None with errors beside the fields: all at once, however many there are."""
         self.series.full_clean()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -77,8 +78,29 @@ class StepForm(forms.Form):
         return treatments.Step(self.cleaned_data.get("name", "").strip(), treatments.Environment(*values))
 
 
+class BaseStepFormSet(forms.BaseFormSet):  # type: ignore[type-arg]  # Django's class takes no type at run time
+    """Steps of which those at the end may stay empty: they are no steps."""
+
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        options: dict[str, Any] = super().get_form_kwargs(index)
+        if index is not None and self.is_bound and index >= max(1, self._filled):
+            options["empty_permitted"] = True
+        return options
+
+    @cached_property
+    def _filled(self) -> int:
+        """Count the steps up to the last in which something is written."""
+        names = [
+            (place, f"{self.add_prefix(place)}-{name}")
+            for place in range(self.total_form_count())
+            for name in StepForm.base_fields
+        ]
+        return max((place + 1 for place, name in names if self.data.get(name, "").strip()), default=0)
+
+
 StepFormSet = forms.formset_factory(
     StepForm,
+    formset=BaseStepFormSet,
     extra=0,
     min_num=1,
     max_num=treatments.MOST_STEPS,

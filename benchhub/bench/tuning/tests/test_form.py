@@ -61,6 +61,24 @@ def test_a_system_that_others_measure_keeps_its_label_in_a_series(runner, cluste
     assert theirs.label == "the usual server"
 
 
+def test_empty_steps_at_the_end_are_no_steps_but_one_between_others_is_asked_for(runner, cluster, workload):
+    blank, sent = ("", ""), {"steps-INITIAL_FORMS": "3"}
+    gap = runner.post(PLAN, form_of(cluster, workload, MEMORY, blank, WAL, **sent))
+    assertContains(gap, "<li>Name of step 2</li>")
+    assertNotContains(gap, "of step 3")
+    plan = runner.post(PLAN, form_of(cluster, workload, MEMORY, blank, blank, **sent))
+    assertContains(plan, "Order of each repeat")
+    assertNotContains(plan, "Still to be chosen")
+    assert queued(runner, form_of(cluster, workload, MEMORY, blank, blank, **sent)).steps.count() == 1
+
+
+def test_a_series_without_any_step_says_that_the_first_is_missing(runner, cluster, workload):
+    sent = {"steps-INITIAL_FORMS": "3"}
+    plan = runner.post(PLAN, form_of(cluster, workload, ("", ""), ("", ""), ("", ""), **sent))
+    assertContains(plan, "Name of step 1")
+    assertNotContains(plan, "of step 2")
+
+
 def test_a_data_set_that_all_steps_share_is_loaded_once(runner, cluster, workload):
     series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
     assert series.experiment.runs.filter(kind=Run.Kind.LOAD).count() == 1
