@@ -138,10 +138,15 @@ class LeaderboardPage:
     def csv_query(self) -> str:
         return f"?{self.query.urlencode()}"
 
+    @cached_property
+    def compared_keys(self) -> list[str]:
+        """Return the curves of the first systems, as many as one comparison takes."""
+        return list(dict.fromkeys(standing.entry.key for standing in self.standings))[:MOST]
+
     @property
     def compare_address(self) -> str:
         """Return the comparison of the first systems; empty where there are fewer than two."""
-        keys = list(dict.fromkeys(standing.entry.key for standing in self.standings))[:MOST]
+        keys = self.compared_keys
         return f"{reverse('compare')}?{urlencode({'curve': keys}, doseq=True)}" if len(keys) > 1 else ""
 
     def csv(self) -> str:

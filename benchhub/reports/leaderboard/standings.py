@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
+from benchhub.analysis.curves import ratio as curve_ratio
 from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.doubts.verdict import Verdict
 from benchhub.analysis.pricing import certainty
@@ -26,7 +27,7 @@ FULL = Decimal(100)
 class Standing:
     """A line of the leaderboard.
 
-    `against` says how the first of all is held against it, `width_percent` how long its bar is. `cell` is its price,
+    `against` says what multiple of the first of all it is, `width_percent` how long its bar is. `cell` is its price,
     None where throughput decides.
     """
 
@@ -62,7 +63,7 @@ def by_throughput(entries: Sequence[Entry]) -> list[Standing]:
         return []
     lead = fastest(entries)
     ordered = [lead.entry, *(other.other for other in lead.leads)]
-    against = {other.other.key: other for other in lead.leads}
+    against = {other.other.key: other.turned for other in lead.leads}
     highest = lead.entry.curve.peak.level.throughput.mean
     places = _places(ordered, lambda first, other: fastest([first, other]).leads[0].verdict)
     return [
@@ -94,7 +95,7 @@ def by_price(entries: Sequence[Entry], prices: Table) -> list[Standing]:
             Standing(
                 place=place,
                 entry=entry,
-                against=f"{ratio.value:.3g}x" if ratio else "",
+                against=_times(ratio) if ratio else "",
                 verdict=ratio.verdict if ratio else "",
                 width_percent=f"{FULL * quote.quotient / highest:.2f}",
                 row=row,
@@ -102,6 +103,14 @@ def by_price(entries: Sequence[Entry], prices: Table) -> list[Standing]:
             )
         )
     return standings
+
+
+def _times(price_ratio: certainty.PriceRatio) -> str:
+    """Write this price as a multiple of the lowest, with its interval where it has one: 1.49x (1.46 to 1.52)."""
+    times = curve_ratio.times(price_ratio.value)
+    if not price_ratio.is_tested:
+        return times
+    return f"{times} ({curve_ratio.between((price_ratio.low, price_ratio.high), ' to ')})"
 
 
 def _price_ratio(entry: Entry, quote: Quote, other: Entry, other_quote: Quote) -> certainty.PriceRatio:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -29,6 +29,13 @@ class Lead(Generic[Curve]):
     low: float | None = None
     high: float | None = None
     why: str = ""
+
+    @property
+    def turned(self) -> Lead[Curve]:
+        """Return the ratio of the other peak to the highest one; its interval, made in logarithms, turns over too."""
+        ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
+        verdict = {MORE: LESS, LESS: MORE}.get(self.verdict, self.verdict)
+        return replace(self, value=1 / self.value, verdict=verdict, low=ends[0], high=ends[1])
 
     @property
     def ends(self) -> str:

@@ -64,7 +64,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     slider.press("Home")
     at_handles(
         tab,
-        "With a licence price of 0 EUR per physical core and year, lowest of all that is shown: PostgreSQL 18 under Per core",
+        "With a licence price of 0 EUR per physical core and year, lowest of all that is shown: PostgreSQL 18",
     )
     assert handle_line(tab) == 0
     assert tab.locator("#handle-licence-price").input_value() == "0"

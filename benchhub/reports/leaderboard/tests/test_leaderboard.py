@@ -41,10 +41,14 @@ def test_systems_are_ranked_by_their_peaks_with_interval_and_ratio(reader, repea
         "Fastest: PostgreSQL 18, 1,120 TPS at 8 clients",
         "1,120",
         "at 8 clients",
-        "1.12x",
+        "0.89x (0.8",  # 1,000 of 1,120
+        "Compare the first 2",
         reverse("experiment", args=[repeated.pk]),
     ):
         assertContains(response, text)
+    assertNotContains(response, "1.12x</")
+    standing = page(reader).standings[1]
+    assert standing.verdict == "less"
 
 
 def test_systems_that_are_not_told_apart_share_a_place(reader, systems, host, hardware):
