@@ -30,7 +30,7 @@ def test_a_program_reads_where_two_licences_flip_and_every_point_of_the_lines(vi
     flip = answer["flips"][0]
     assert float(flip["value"]) == pytest.approx(4200 * hardware.sockets / cores, abs=0.02)
     assert (flip["certainty"], flip["first"].split(" under ")[1]) == ("same runs on both sides", "Per core")
-    assert answer["sentences"][0].startswith("Flips at")
+    assert answer["sentences"][0].startswith("Break-even at")
     assert (answer["along"], answer["unit"]) == ("licence-price", "EUR per TPS")
     assert all(len(choice["points"]) > 50 for choice in answer["choices"])
     assert {handle["parameter"] for handle in answer["handles"]} >= {"price", "cores", "term", "throughput"}

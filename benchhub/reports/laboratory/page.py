@@ -24,6 +24,7 @@ from .settings import OWN, PARAMETERS, Settings
 from .setup import MOST_DRAWN, Setup, Subject
 
 MOST_SAID = 4
+PLAIN = "numbers plain"
 WHY_NONE = {DISCOUNT: "It lowers all prices alike.", UTILISATION: "It divides all prices alike."}
 IN_FORM = (*OWN, *PARAMETERS.values(), "licence")
 
@@ -150,10 +151,13 @@ class LaboratoryPage:
         return figures.figure(self.setup)
 
     @cached_property
-    def panels(self) -> list[tuple[Panel, str]]:
-        """Return the tables of flips and of lines, each with the address of its CSV."""
-        panels = (tables.flip_panel(self.setup), tables.wide_panel(self.setup))
-        return [(panel, address(self.query, csv=[panel.name])) for panel in panels]
+    def panels(self) -> list[tuple[Panel, str, str]]:
+        """Return the tables of flips and of lines, each with the address of its CSV and its classes.
+
+        Flips stack on a phone; prices along the axis are read across, and scroll.
+        """
+        panels = ((tables.flip_panel(self.setup), f"{PLAIN} stack bare"), (tables.wide_panel(self.setup), PLAIN))
+        return [(panel, address(self.query, csv=[panel.name]), css) for panel, css in panels]
 
     @property
     def handles_csv(self) -> str:
