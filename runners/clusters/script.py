@@ -41,7 +41,8 @@ if cluster_is_restored; then
 else
     step copy
     loaded_s=$(awk '$1 == "load" {{{{ begun = $2 }}}} $1 == "after" {{{{ print $2 - begun }}}}' step)
-    cluster_locked cluster_keep {{fingerprint}} "$loaded_s" 2> copy.err || copy_refuse 'No copy was kept: see copy.err.'
+    cluster_locked cluster_keep {{fingerprint}} "$loaded_s" 2> copy.err ||
+        [ -e copy.refused ] || copy_refuse 'No copy was kept: see copy.err.'
 fi
 """
 STOP_LEFTOVER = f"""\

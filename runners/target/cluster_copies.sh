@@ -99,6 +99,12 @@ copy_make() {
 
 # Remove the copies that were used longest ago: more than a few, and as many as stand in the way of $1 kB.
 copies_make_room() {
+    free_kb=$(copy_free_kb)
+    # Where all of them together make too little room, none is given up for it.
+    if [ "$((free_kb + $(copy_kb "$cluster/copies")))" -lt "$1" ]; then
+        copy_refuse "No copy was kept: it needs $1 kB of disk, and $free_kb kB are free."
+        return 1
+    fi
     while :; do
         oldest=$(ls -1tr -- "$cluster/copies" | head -n 1)
         number=$(ls -1 -- "$cluster/copies" | wc -l)

@@ -5,7 +5,7 @@
 #   8  lock       held by everything that comes of the attempt: free again when nothing of it is left
 #   9  host.lock  the same for the whole host: one attempt at a time
 set -e
-for tool in flock setsid sha256sum; do
+for tool in flock setsid sha256sum timeout; do
     command -v "$tool" > /dev/null || {
         echo "$tool is missing: install util-linux and coreutils" >&2
         exit 3
@@ -24,9 +24,9 @@ if [ -e cancel ]; then
     exit 0
 fi
 
-# A program that is gone, or lacks a library, is found out before anything has begun.
+# A program that is gone, or lacks a library, is found out before anything has begun; one that hangs holds no lock.
 try_program() {
-    answer=$("$1" --version 2>&1 < /dev/null) && return
+    answer=$(timeout -k 1 10 "$1" --version 2>&1 < /dev/null 6>&-) && return
     echo "The program $1 does not run there ($(printf '%s\n' "$answer" | tail -n 1)): install it again" >&2
     exit 3
 }

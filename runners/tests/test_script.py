@@ -323,6 +323,8 @@ def test_without_being_asked_nothing_is_restarted_dropped_settled_or_watched(fol
         (127, "/opt/pg/bin/pgbench: error while loading shared libraries: libpq.so.5: cannot open\n", True),
         (97, "The server cannot be asked for its data set: command.sh: 9: /opt/pg/bin/psql: not found\n", True),
         (127, "command.sh: 12: gzip: not found\n", False),
+        (96, "mkdir: cannot create directory '/opt/pg/bin/pgbench.d': Permission denied\n", False),
+        (96, "/home/opt/pg/bin/pgbench: No such file or directory\n", False),
         (1, "command.sh: 9: /opt/pg/bin/psql: not found\npgbench: error: aborted\n", False),
         (0, "command.sh: 9: /opt/pg/bin/psql: not found\n", False),
         (97, 'The data set is not the one asked for: found "1", expected "2".\n', False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 
 SERVER_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")
@@ -42,7 +43,7 @@ def sysctl_conf(os_settings: Mapping[str, str], title: str, files: Mapping[str, 
         lines += [text] if is_sysctl else [f"# not set by sysctl: {text}"]
         if files and name in files:
             where = " of a kernel whose sysctl does not know it" if is_sysctl else ""
-            lines.append(f"# at each start{where}: echo {value} | tee {files[name]}")
+            lines.append(f"# at each start{where}: echo {shlex.quote(value)} | tee {files[name]}")
     return _file(title, lines)
 
 

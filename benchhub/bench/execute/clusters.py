@@ -132,7 +132,9 @@ def _store(cluster: Cluster, sight: Sight) -> None:
     purpose = cluster.wanted
     if not _claimed(cluster).update(wanted="", visit_until=None, contact_error="", **changes):
         return
-    DataCopy.objects.filter(cluster=cluster).exclude(key__in=sight.copies).update(is_there=False)
+    copies = DataCopy.objects.filter(cluster=cluster)
+    copies.exclude(key__in=sight.copies).update(is_there=False)
+    copies.filter(key__in=sight.copies).update(is_there=True)
     if purpose == Cluster.Wanted.MAKE:
         _store_make(cluster, sight)
     elif purpose == Cluster.Wanted.REMOVE:

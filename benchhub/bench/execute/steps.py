@@ -232,7 +232,8 @@ async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
     """Look before the start is given up: what has begun goes on, or is lost. A tombstone keeps the rest from beginning.
 
     A host that is read-only takes no tombstone, but nothing can begin there either once the start has ended with an
-    exit code of its own. Raises RemoteFailure where nothing tells that it has: then it is started again.
+    exit code of its own. Raises RemoteFailure where nothing tells that it has, or where another start of the same
+    attempt is still at work: then it is started again.
     """
     looked = await _look(job_)
     if looked.verdict.state == "lost":
@@ -242,8 +243,8 @@ async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
         return looked
     try:
         await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
-    except RemoteFailure:
-        if error.returncode is None:
+    except RemoteFailure as failure:
+        if error.returncode is None or failure.returncode == job.ANOTHER_AT_WORK:
             raise
     await _end_observing(job_)
     return Refused(str(error))

@@ -281,6 +281,7 @@ def release(run: Run) -> None:
 # --- what people and policies ask ----------------------------------------------------------------------------
 
 
+@transaction.atomic
 def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it started.") -> int:
     """Ask that runs end: those in the queue at once, those under way when a worker has stopped them on the host.
 
@@ -288,6 +289,8 @@ def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it
     how many were asked anew.
     """
     unfinished = runs.exclude(state__in=FINAL)
+    # In the order in which a worker locks them, whose answer may be written just now.
+    list(Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).order_by("pk").select_for_update())
     under_way = list(unfinished.filter(state__in=ACTIVE, cancel_asked_at=None).values_list("pk", flat=True))
     count = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     _cancel_queued(unfinished, reason)

@@ -62,7 +62,11 @@ def configuration_add(request: HttpRequest) -> HttpResponse:
     texts = {"title": "Add a configuration", "action": "Add the configuration", "intro": intro}
     is_filled = "fill" in request.POST
     scaled = ScaledForm(request.POST if is_filled else None, prefix="scaled")
-    form = ConfigurationForm(initial=scaled.values) if is_filled else ConfigurationForm(request.POST or None)
+    form = (
+        ConfigurationForm(initial=request.POST.dict() | scaled.values)
+        if is_filled
+        else ConfigurationForm(request.POST or None)
+    )
     return _form(request, form, "configurations", "Configurations", scaled=scaled, **texts)
 
 

@@ -97,14 +97,16 @@ async def test_a_few_copies_are_kept_and_the_one_used_longest_ago_goes_first(dri
     assert copies(driver) == ["0", "1", "2", OTHER]
 
 
-def test_without_room_older_copies_go_and_then_it_says_why_there_is_none(tmp_path):
+@pytest.mark.parametrize(("held_kb", "left"), [(1500, []), (900, ["0", "1"])])
+def test_without_room_older_copies_go_unless_they_would_go_in_vain(tmp_path, held_kb, left):
     for number in range(2):
         (tmp_path / "copies" / f"{number}" / "data").mkdir(parents=True)
-    script = f"cluster={tmp_path}\n{functions()}\ncopy_free_kb() {{ echo 1000; }}\ncopies_make_room 2000 || exit 3"
+    stands_in = f"copy_free_kb() {{ echo 1000; }}\ncopy_kb() {{ echo {held_kb}; }}"
+    script = f"cluster={tmp_path}\n{functions()}\n{stands_in}\ncopies_make_room 2000 || exit 3"
     assert subprocess.run(["sh", "-c", script], cwd=tmp_path).returncode == 3
     sentence = "No copy was kept: it needs 2000 kB of disk, and 1000 kB are free.\n"
     assert (tmp_path / "copy.refused").read_text() == sentence
-    assert list((tmp_path / "copies").iterdir()) == []
+    assert sorted(copy.name for copy in (tmp_path / "copies").iterdir()) == left
     assert subprocess.run(["sh", "-c", script.replace("2000", "900")], cwd=tmp_path).returncode == 0
 
 
