@@ -72,12 +72,14 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
     job_, run = starting
     assert loop.submit(steps.step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
     pid = folder(target, run) / "pid"
-    while not pid.exists() or not pid.read_text():
+    while not pid.exists() or len(pid.read_text().split()) < 5:
         time.sleep(0.05)
     _, wrapper, _, command, _ = pid.read_text().split()
     for process in (wrapper, command):
         if identity := proc.identify(int(process)):
             proc.kill_family(identity, proc.family(identity.pid))
+    while loop.submit(steps._look(job_)).result(timeout=60).verdict.state == "running":
+        time.sleep(0.05)  # its locks are free once the last of its processes has ended
     answer(job_, worker, steps._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
     run.refresh_from_db()
     assert run.state == State.LOST, run.reason
