@@ -26,7 +26,7 @@ fi
 
 # A program that is gone, or lacks a library, is found out before anything has begun; one that hangs holds no lock.
 try_program() {
-    answer=$(timeout -k 1 10 "$1" --version 2>&1 < /dev/null 6>&-) && return
+    answer=$(timeout -k 1 10 /bin/sh -c '"$0" --version' "$1" 2>&1 < /dev/null 6>&-) && return
     echo "The program $1 does not run there ($(printf '%s\n' "$answer" | tail -n 1)): install it again" >&2
     exit 3
 }
