@@ -127,7 +127,7 @@ def test_many_queued_runs_are_cancelled_by_as_many_statements_as_few(two_runs, d
     experiment, system = two_runs[0].experiment, two_runs[0].system
     for position in range(3, 53):
         new_run(experiment, system, position)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(12):
         assert queue.ask_to_cancel(experiment.runs.all()) == 52
     assert {run.state for run in experiment.runs.all()} == {State.CANCELLED}
     for run in experiment.runs.all():

@@ -141,7 +141,7 @@ def test_an_experiment_on_a_retired_instance_stays_but_is_not_run_again(engineer
     page = reverse("experiment", args=[experiment.pk])
     answer = engineer.post(reverse("again", args=[experiment.pk]), follow=True)
     assertRedirects(answer, page)
-    assertContains(answer, "an instance of it is retired: pg18")
+    assertContains(answer, "Not run again. An instance of it is retired: pg18")
     assertContains(answer, "PostgreSQL 18")
     assert type(experiment).objects.count() == 1
     assertContains(engineer.get(reverse("experiment-new"), {"like": experiment.pk}), "another has to be chosen: pg18")
