@@ -36,7 +36,7 @@ KEEPALIVES = ("keepalives_idle=30", "keepalives_interval=10", "keepalives_count=
 USER_TIMEOUT, FIRST_WITH_USER_TIMEOUT = "tcp_user_timeout=60000", 12
 # A shell's exit codes where it could not run a program, and what shells and the loader of libraries say then.
 NOT_RUN = (126, 127)
-NO_PROGRAM = (
+NO_PROGRAM = re.compile(
     r": (?:(?:not found|No such file or directory|Permission denied|cannot execute|command not found)\b"
     r"|error while loading shared libraries: )"
 )
@@ -99,9 +99,9 @@ def has_lost_program(spec: RunSpec, tool: Tool, outputs: Outputs) -> bool:
     """Tell whether the run failed because a program that it needs is gone from the driver, or cannot run there."""
     if outputs.returncode not in (*NOT_RUN, PREPARATION_FAILED, VERIFY_FAILED, FINGERPRINT_FAILED):
         return False
-    text = text_of(outputs.stderr[-TAIL_BYTES:])
-    names = "|".join(map(re.escape, needed_programs(spec, tool)))
-    return re.search(rf"(?:^|\s)(?:{names}){NO_PROGRAM}", text, re.MULTILINE) is not None
+    lines = text_of(outputs.stderr[-TAIL_BYTES:]).splitlines()
+    ends = [f" {line}"[: match.start() + 1] for line in lines if (match := NO_PROGRAM.search(line))]
+    return any(end.endswith(f" {name}") for end in ends for name in needed_programs(spec, tool))
 
 
 def leftover_script(spec: RunSpec) -> str:
