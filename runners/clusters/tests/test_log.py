@@ -21,7 +21,7 @@ def cluster(tmp_path):
 
 
 def do(cluster, words):
-    text = f"cluster='{cluster}' cluster_mark='{MARK}'\n{functions().read_text()}\n{words}\n"
+    text = f"cluster='{cluster}' cluster_mark='{MARK}'\n{functions()}\n{words}\n"
     return subprocess.run(["sh", "-c", text], cwd=cluster.parent, capture_output=True, check=False)
 
 
@@ -78,7 +78,7 @@ def test_the_guard_shortens_the_log_while_the_attempt_lasts_and_stops_the_server
 flock() { looks=$((${looks-0} + 1)); [ "$looks" -ge 3 ]; }
 cluster_locked() { echo "$@"; }
 """
-    text = functions().read_text().replace('if [ "${1-}" = guard ]', f"{guard}\nif [ guard = guard ]")
+    text = functions().replace('if [ "${1-}" = guard ]', f"{guard}\nif [ guard = guard ]")
     words = f"cluster='{cluster}' cluster_mark='{MARK}'\n{text}"
     answer = subprocess.run(["sh", "-c", words], cwd=cluster.parent, capture_output=True, check=False)
     assert answer.stdout.split()[0] == b"cluster_stop_of"
