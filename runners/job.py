@@ -12,7 +12,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
@@ -156,7 +156,7 @@ async def start(
         files |= collector.files(spec.bin_directory)
     if password is not None:
         files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
-    text = _start_text(attempt, files, needed_programs(spec, tool), spec.deadline_s)
+    text = _start_text(attempt, files, _trial_text(spec, tool), spec.deadline_s)
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
     with sensible(target, answer):
         return StartOutcome(answer.decode().strip())
@@ -286,20 +286,26 @@ def _text(name: str) -> str:
     return (SCRIPTS / name).read_text()
 
 
-def _start_text(attempt: Attempt, files: Mapping[str, str], programs: Sequence[str], deadline_s: int) -> str:
+def _start_text(attempt: Attempt, files: Mapping[str, str], trial_text: str, deadline_s: int) -> str:
     """Return start.sh with everything it writes as functions before it: it all travels on standard input."""
     wrapper = _text("job.sh")
     digest = hashlib.sha256(wrapper.encode()).hexdigest()[:16]
     writes = "\n".join(here_document(f"cat > {name}", text) for name, text in files.items())
     parts = [
         put_back_function(),
-        "\n".join(["try_programs() {", *(f"try_program {shlex.quote(name)}" for name in programs), ":\n}"]),
+        trial_text,
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
         _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"
+
+
+def _trial_text(spec: RunSpec, tool: Tool) -> str:
+    """Return a shell function that tries the programs of a run, by the PATH that the run itself has."""
+    trials = (f"try_program {shlex.quote(name)}" for name in needed_programs(spec, tool))
+    return "\n".join(["try_programs() (", f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"', *trials, ")"])
 
 
 def here_document(command: str, text: str) -> str:

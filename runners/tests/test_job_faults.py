@@ -90,7 +90,8 @@ async def test_nothing_is_started_where_a_program_is_gone_or_cannot_run(bench, w
     folder.mkdir()
     program, spec = folder / "fake", replace(fake_spec(), bin_directory=str(folder))
     place = (bench.connections, bench.target, bench.attempt, spec)
-    tool = FakeTool(measure=f"echo 1 >> {bench.work}/count", in_folder=("fake",), on_path=("env",))
+    # The run's PATH begins with the folder, so a name that only lies there is known as well.
+    tool = FakeTool(measure=f"echo 1 >> {bench.work}/count", in_folder=("fake",), on_path=("env", "fake"))
     for text, words in (("", "not found"), ("echo no library >&2; exit 127", "no library")):
         if text:
             program.write_text(f"#!/bin/sh\n{text}\n")
