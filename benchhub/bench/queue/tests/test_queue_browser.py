@@ -3,12 +3,13 @@
 import pytest
 from django.contrib.auth import get_user_model
 from django.db.models.functions import Now
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, Watch, Window
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import Hardware, Host
-from conftest import is_too_wide
+from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -66,6 +67,28 @@ def test_experiments_are_moved_and_a_host_is_paused_and_blocked(page, experiment
     page.get_by_role("cell", name="Monday 08:00 to 18:00, Europe/Berlin", exact=True).wait_for()
     assert not is_too_wide(page)
     assert Window.objects.get().reservations.count() in (8, 9, 10)
+
+
+def test_a_window_has_the_readers_zone_unless_they_choose_another(chromium, live_server, experiments):
+    context = chromium.new_context(base_url=live_server.url, timezone_id="Asia/Tokyo")
+    tab = context.new_page()
+    sign_in(tab)
+    address = f"/hosts/{Host.objects.get().pk}/times/weekly"
+    for weekday, zone in (("Monday", None), ("Tuesday", "America/Lima")):
+        tab.goto(address)
+        expect(tab.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
+        tab.get_by_label(weekday).check()
+        tab.get_by_label("From").fill("22:00")
+        if zone:
+            tab.get_by_label("Time zone").select_option(zone)
+        # A form that comes back with an error keeps what was chosen.
+        tab.get_by_role("button", name="Save").click()
+        tab.get_by_role("alert").first.wait_for()
+        expect(tab.get_by_label("Time zone")).to_have_value(zone or "Asia/Tokyo")
+        tab.get_by_label("Until").fill("23:00")
+        tab.get_by_role("button", name="Save").click()
+        tab.get_by_role("cell", name=f"{weekday} 22:00 to 23:00, {zone or 'Asia/Tokyo'}", exact=True).wait_for()
+    context.close()
 
 
 def test_a_log_grows_while_somebody_reads_it(page, experiments):
