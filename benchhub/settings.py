@@ -20,6 +20,7 @@ ALLOWED_HOSTS = _list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # The addresses people type, with scheme, when a proxy in front speaks https: https://bench.example.org
 CSRF_TRUSTED_ORIGINS = _list("TRUSTED_ORIGINS")
 # PUBLIC_URL: where people open BenchHub, for addresses in notices; if unset, the first of TRUSTED_ORIGINS.
+# Where there is none either, it is where a webhook was saved.
 PUBLIC_URL = (os.environ.get("PUBLIC_URL") or next(iter(CSRF_TRUSTED_ORIGINS), "")).rstrip("/")
 
 INSTALLED_APPS = [

@@ -58,7 +58,7 @@ class Webhooks(AddView):
 
     def save(self, values: dict[str, Any], instance: Any = None) -> Any:
         form = self.form(values, instance)
-        if not form.is_valid() or (row := form.saved_by(self.request.user)) is None:
+        if not form.is_valid() or (row := form.saved_by(self.request)) is None:
             raise problems.invalid(problems.of_form(form))
         explain_form(self.request, form)
         return row

@@ -271,6 +271,7 @@ def test_a_webhook_shows_its_secret_once_and_what_it_was_told(admin, viewer, wai
     assert (answer.json()["target"], "secret" in answer.json()) == (sent["url"], False)
     [notice] = admin.send("get", f"notices/?webhook={pk}&state=due").json()["results"]
     assert (notice["event"], notice["state"], notice["payload"]["run"]["state"]) == ("run.ended", "due", "cancelled")
+    assert notice["payload"]["run"]["address"].startswith("http://testserver/api/v1/runs/")
     assert admin.send("get", f"notices/?webhook={pk}&state=sent").json()["results"] == []
     assert viewer.send("get", "webhooks/").status_code == viewer.send("get", "notices/").status_code == 403
     assert admin.send("patch", f"webhooks/{pk}/", {"is_active": False}).json()["is_active"] is False

@@ -26,6 +26,9 @@ class Webhook(models.Model):
     events = ArrayField(models.CharField(max_length=20, choices=On))
     secret = SecretField(editable=False)
     is_active = models.BooleanField(default=True)
+    origin = models.CharField(
+        max_length=300, blank=True, editable=False, help_text="Where whoever saved it had BenchHub open."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 

@@ -211,9 +211,9 @@ def _trust() -> Iterator[Finding]:
 
 def _addresses() -> Iterator[Finding]:
     """Yield that notices of webhooks carry addresses which nobody can open: nothing says where BenchHub is."""
-    if not settings.PUBLIC_URL and Webhook.objects.filter(is_active=True).exists():
+    if not settings.PUBLIC_URL and Webhook.objects.filter(is_active=True, origin="").exists():
         text = "Webhooks are sent addresses without the name of this server."
-        yield Finding("webhooks", "warn", text, "Set PUBLIC_URL to where people open BenchHub.")
+        yield Finding("webhooks", "warn", text, "Set PUBLIC_URL to where people open BenchHub, or save them again.")
 
 
 def _targets() -> Iterator[Finding]:

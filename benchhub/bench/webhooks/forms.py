@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 
 from benchhub.bench.models import Webhook
 from benchhub.catalog.shared.forms import CatalogForm
@@ -40,9 +40,10 @@ class WebhookForm(CatalogForm):
             raise forms.ValidationError(str(error)) from error
         return url
 
-    def saved_by(self, user: Any) -> Webhook | None:
+    def saved_by(self, request: HttpRequest) -> Webhook | None:
         """Save the webhook and return it, or None where it cannot be saved; a new one gets its secret."""
         if self.instance.pk is None:
-            self.instance.created_by, self.instance.secret = user, secrets.token_urlsafe(32)
+            self.instance.created_by, self.instance.secret = request.user, secrets.token_urlsafe(32)
+        self.instance.origin = request.build_absolute_uri("/").rstrip("/")[:300]
         webhook: Webhook | None = self.saved()
         return webhook

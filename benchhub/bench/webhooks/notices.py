@@ -36,7 +36,7 @@ def note_end(run: Run) -> None:
     """Write the notices of a run's end, in the transaction that ends it; ripen() looks later at the experiment."""
     for webhook in Webhook.objects.filter(is_active=True):
         if Webhook.On.RUN in webhook.events:
-            payload = _run_payload(run)
+            payload = _run_payload(run, webhook)
             Notice.objects.create(
                 webhook=webhook, event=Webhook.On.RUN, experiment_id=run.experiment_id, run=run, payload=payload
             )
@@ -58,28 +58,31 @@ def note_ends(runs: QuerySet[Run]) -> None:
             note_end(run)
 
 
-def _run_payload(run: Run) -> dict[str, Any]:
+def _run_payload(run: Run, webhook: Webhook) -> dict[str, Any]:
     return {
         "version": VERSION,
         "event": Webhook.On.RUN,
         "at": timezone.now().isoformat(),
         "run": {
             "id": run.pk,
-            **_addresses("run", run.pk),
+            **_addresses(webhook, "run", run.pk),
             "state": run.state,
             "reason": run.reason,
             "clients": run.clients,
             "repeat": run.repeat,
             "result": _result(run),
         },
-        "experiment": {"id": run.experiment_id, **_addresses("experiment", run.experiment_id)},
+        "experiment": {"id": run.experiment_id, **_addresses(webhook, "experiment", run.experiment_id)},
     }
 
 
-def _addresses(name: str, pk: int) -> dict[str, str]:
-    """Return the addresses of a row in the API and as a page, whole where PUBLIC_URL says where BenchHub is."""
-    api, page = reverse(f"api:{name}-detail", args=[pk]), reverse(name, args=[pk])
-    return {"address": settings.PUBLIC_URL + api, "page": settings.PUBLIC_URL + page}
+def _addresses(webhook: Webhook, name: str, pk: int) -> dict[str, str]:
+    """Return the whole addresses of a row in the API and as a page.
+
+    Where BenchHub is, PUBLIC_URL says, or else whoever saved the webhook had it open there.
+    """
+    origin = settings.PUBLIC_URL or webhook.origin
+    return {"address": origin + reverse(f"api:{name}-detail", args=[pk]), "page": origin + reverse(name, args=[pk])}
 
 
 def _result(run: Run) -> dict[str, Any] | None:
@@ -102,17 +105,16 @@ def ripen() -> int:
     unfinished = Run.objects.filter(experiment=OuterRef("experiment")).unfinished()
     # Between two steps of a plan that grows no run is left for a moment. It has stopped where it says why.
     has_stopped = Q(experiment__grows=Experiment.Grows.NOT) | Q(experiment__growth__stopped__gt="")
-    waiting = Notice.objects.filter(~Exists(unfinished), has_stopped, state=Notice.State.WAITS).select_related(
-        "experiment"
-    )
-    ripe = [(notice, _experiment_payload(notice.experiment)) for notice in waiting[:AT_ONCE]]
+    waiting = Notice.objects.filter(~Exists(unfinished), has_stopped, state=Notice.State.WAITS)
+    notices = waiting.select_related("experiment", "webhook").defer("webhook__secret")[:AT_ONCE]
+    ripe = [(notice, _experiment_payload(notice.experiment, notice.webhook)) for notice in notices]
     for notice, payload in ripe:
         row = Notice.objects.filter(pk=notice.pk, state=Notice.State.WAITS)
         row.update(state=Notice.State.DUE, payload=payload, next_at=Now())
     return len(ripe)
 
 
-def _experiment_payload(experiment: Experiment) -> dict[str, Any]:
+def _experiment_payload(experiment: Experiment, webhook: Webhook) -> dict[str, Any]:
     states = list(experiment.runs.values_list("state", flat=True))
     return {
         "version": VERSION,
@@ -120,7 +122,7 @@ def _experiment_payload(experiment: Experiment) -> dict[str, Any]:
         "at": timezone.now().isoformat(),
         "experiment": {
             "id": experiment.pk,
-            **_addresses("experiment", experiment.pk),
+            **_addresses(webhook, "experiment", experiment.pk),
             "name": experiment.name,
             "design": experiment.design_id,
             "peaks": _peaks(experiment),

@@ -48,7 +48,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and (row := form.saved_by(request.user)):
+    if request.method == "POST" and form.is_valid() and (row := form.saved_by(request)):
         explain_form(request, form)
         return render(request, "bench/webhook_secret.html", {"webhook": row}, status=201)
     crumb = Crumb.to("webhooks", "Webhooks")
@@ -58,7 +58,7 @@ def add(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Webhook, pk=pk)
     form = WebhookForm(request.POST or None, instance=row)
-    if request.method == "POST" and form.is_valid() and form.saved_by(request.user):
+    if request.method == "POST" and form.is_valid() and form.saved_by(request):
         explain_form(request, form)
         messages.success(request, f"{row.name} is saved.")
         return redirect("webhook", pk)

@@ -184,6 +184,9 @@ def test_webhooks_whose_addresses_nobody_could_open_are_told_until_they_are_whol
     assert not found("webhooks", "warn")
     user = django_user_model.objects.create_superuser("ada")
     Webhook.objects.create(name="ci", url="https://ci.test/", events=["run.ended"], secret="hush", created_by=user)
-    assert found("webhooks", "warn")[0].remedy == "Set PUBLIC_URL to where people open BenchHub."
+    assert found("webhooks", "warn")[0].remedy == "Set PUBLIC_URL to where people open BenchHub, or save them again."
     settings.PUBLIC_URL = "https://bench.test"
+    assert not found("webhooks", "warn")
+    settings.PUBLIC_URL = ""
+    Webhook.objects.update(origin="https://bench.test")
     assert not found("webhooks", "warn")

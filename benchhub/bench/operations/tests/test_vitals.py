@@ -52,9 +52,7 @@ def get(client, name, **headers):
 
 
 def test_metrics_say_runs_by_state_queue_lag_ssh_errors_and_ages_of_contact(client, token, running):
-    Worker.objects.create(
-        name="w-1", release="r", ticked_at=Now() - timedelta(hours=4), clock_ahead_s=0, ssh_errors=2
-    )
+    Worker.objects.create(name="w-1", release="r", ticked_at=Now() - timedelta(hours=4), clock_ahead_s=0, ssh_errors=2)
     answer = get(client, "metrics", **token)
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     numbers = values(answer.content.decode())

@@ -100,6 +100,18 @@ def test_a_notice_has_the_figures_and_whole_addresses(webhook, experiment, setti
     assert peak["throughput"] == pytest.approx(1200.0)  # the root of 900 x 1,600
 
 
+def test_without_a_public_url_addresses_begin_where_the_webhook_was_saved(webhook, experiment, settings):
+    settings.PUBLIC_URL = ""
+    Webhook.objects.update(origin="https://bench.internal:8443")
+    end(experiment, 1, 2)
+    notices.ripen()
+    outside = Outside()
+    send(outside)
+    pages = {payload["event"]: payload["experiment"]["page"] for _, payload, _, _ in outside.requests}
+    page = f"https://bench.internal:8443/experiments/{experiment.pk}/"
+    assert pages == {"run.ended": page, "experiment.ended": page}
+
+
 def test_a_run_without_a_result_has_no_figures_and_no_peak(webhook, experiment):
     end(experiment, 1, 2)
     notices.ripen()
@@ -285,6 +297,7 @@ def test_administrators_add_webhooks_and_see_the_secret_once(client, db):
     response = client.post(reverse("webhook-add"), form)
     webhook = Webhook.objects.get()
     assert response.status_code == 201 and webhook.secret in response.content.decode()
+    assert webhook.origin == "http://testserver"
     for name, args in (("webhooks", []), ("webhook", [webhook.pk]), ("webhook-edit", [webhook.pk])):
         page = client.get(reverse(name, args=args))
         assert page.status_code == 200 and webhook.secret not in page.content.decode()
