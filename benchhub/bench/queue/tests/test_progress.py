@@ -33,7 +33,7 @@ def progress_lines(since, *looks):
     progress = Progress(out := StringIO(), since)
     for runs in looks:
         progress.show(runs)
-    assert progress.end(looks[-1])
+    assert progress.end(looks[-1]) == all(run.state == "succeeded" for run in looks[-1])
     return out.getvalue().splitlines()
 
 
@@ -53,6 +53,18 @@ def test_a_start_that_has_nothing_left_to_run_says_so():
     lines = progress_lines(START, [measured_run(2, START - timedelta(days=1))])
     assert lines[0] == "  There before, of an earlier start: 1 run"
     assert lines[2:] == ["  Nothing was left to run at this start: all succeeded"]
+
+
+def test_a_start_says_what_failed_before_it_and_why():
+    failed = measured_run(8, START - timedelta(minutes=2))
+    failed.state, failed.reason = "failed", "pgbench: out of memory"
+    own = measured_run(16, START + timedelta(seconds=9))
+    assert progress_lines(START, [failed], [failed, own]) == [
+        "  There before, of an earlier start: 1 run",
+        "    1/1  PostgreSQL 18, 8 clients, repeat 1: failed. pgbench: out of memory",
+        "    2/2  PostgreSQL 18, 16 clients, repeat 1: 1,600 TPS",
+        "  1 run in 0:00, beside 1 run from before: 1 did not succeed",
+    ]
 
 
 def test_a_first_start_speaks_of_no_other():
