@@ -20,7 +20,7 @@ SETTINGS = ("data_checksums", "fsync", "full_page_writes", "synchronous_commit",
 class Seen:
     """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say.
 
-    `databases` are those that are there, where the one that was asked for could not be logged in to.
+    `databases` are those of the server, as far as it could be logged in to.
     """
 
     errors: str = ""
@@ -42,9 +42,9 @@ class Seen:
 
 def read(sections: Mapping[str, str]) -> Seen:
     """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
+    databases = _names(sections.get("databases", "").splitlines())
     if "errors" in sections:
-        names = sections.get("databases", "").splitlines()
-        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", databases=_names(names))
+        return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", databases=databases)
     row = json.loads(sections["seen"])
     if not isinstance(row, dict):
         raise ValueError("This is no answer of a look.")
@@ -52,6 +52,7 @@ def read(sections: Mapping[str, str]) -> Seen:
     measured: dict[str, Any] = {name: row[name] if isinstance(row.get(name), bool) else None for name in TRUTHS}
     measured |= {name: whole(str(row[name])) if isinstance(row.get(name), int) else None for name in NUMBERS}
     return Seen(
+        databases=databases,
         version=_line(row["version"]),
         schema=_line(row.get("schema") or ""),
         free_bytes=_free_bytes(sections.get("room", "")),

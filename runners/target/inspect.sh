@@ -26,6 +26,7 @@ if [ ! -x "$bin_directory/psql" ]; then
 fi
 section seen
 if ask "$database" "$query" 2> "$home/errors"; then
+    there=$database
     section room
     if [ "$here" = yes ]; then
         [ -n "$folder" ] ||
@@ -33,9 +34,10 @@ if ask "$database" "$query" 2> "$home/errors"; then
         [ -z "$folder" ] || df -P -k -- "$folder" 2> /dev/null | tail -n 1
     fi
 else
+    there=postgres
     section errors
     tail -c 2000 "$home/errors"
-    section databases
-    ask postgres "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1 LIMIT 200" \
-        2> /dev/null || :
 fi
+section databases
+ask "$there" "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1 LIMIT 200" \
+    2> /dev/null || :

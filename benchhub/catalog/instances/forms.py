@@ -73,7 +73,9 @@ class InstanceForm(CatalogForm):
     )
     port = port_field(5432)
     database = forms.CharField(
-        max_length=63, help_text="One for benchmarks alone: pgbench replaces its own tables there."
+        max_length=63,
+        widget=forms.TextInput(attrs={"list": "databases"}),
+        help_text="One for benchmarks alone: pgbench replaces its own tables there. Those that a test saw are offered.",
     )
     username = forms.CharField(max_length=63, label="User", help_text="A role that may create tables there.")
     password = forms.CharField(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from benchhub.catalog.models import Cluster, Configuration, Host, Instance
+from benchhub.catalog.models import Cluster, Configuration, Host, Inspection, Instance
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.forms import CatalogForm
 from benchhub.celery import wake
@@ -59,6 +61,11 @@ MAKING = (
 RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
 
 
+@dataclass(frozen=True, kw_only=True)
+class InstanceFormPage(FormPage):
+    databases: Sequence[tuple[str, str]]
+
+
 def rows() -> QuerySet[Instance]:
     return Instance.objects.select_related("host", "build", "configuration", "cluster").defer(
         "password", "host__private_key", "host__facts"
@@ -98,7 +105,8 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
         )
         is_tested = isinstance(form, InstanceForm) and form.has_another_log_in
         return redirect("instance-test", saved.pk) if is_tested else redirect("instances")
-    page = FormPage(form=form, crumb=Crumb.to("instances", "Instances"), **context)
+    databases = Inspection.objects.databases()
+    page = InstanceFormPage(form=form, databases=databases, crumb=Crumb.to("instances", "Instances"), **context)
     return page.show(request, "catalog/instance_form.html")
 
 

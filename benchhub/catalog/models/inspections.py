@@ -7,12 +7,20 @@ from django.db import models
 from .hosts import Host
 from .instances import Instance
 
+MOST_SERVERS, MOST_OFFERED = 100, 500
+
 
 class InspectionQuerySet(models.QuerySet["Inspection"]):
     def ended(self) -> InspectionQuerySet:
         """Return those that say something, with what judges them; never a password or a private key."""
         rows = self.filter(is_wanted=False).select_related("instance__build", "instance__host", "driver")
         return rows.defer("instance__password", "instance__host__private_key", "driver__private_key")
+
+    def databases(self) -> list[tuple[str, str]]:
+        """Return the databases that the last looks saw, each with a server that has it, by name."""
+        seen = self.filter(sight__databases__0__isnull=False)
+        rows = seen.values_list("sight__databases", "instance__name").order_by("-instance__name")[:MOST_SERVERS]
+        return sorted({database: server for databases, server in rows for database in databases}.items())[:MOST_OFFERED]
 
 
 class Inspection(models.Model):

@@ -47,6 +47,10 @@ def test_a_look_is_read_as_the_server_and_df_say_it():
     )
 
 
+def test_the_databases_of_a_server_are_named_after_a_log_in_that_worked_as_well():
+    assert read(sections() | {"databases": "bench\npostgres"}).databases == ("bench", "postgres")
+
+
 def test_a_log_in_that_failed_gives_its_message_and_the_databases_that_are_there():
     sight = read({"errors": 'psql: error: FATAL:  database "x" does not exist', "databases": "a\nb"})
     assert (sight.errors, sight.databases) == ('psql: error: FATAL:  database "x" does not exist', ("a", "b"))

@@ -71,6 +71,7 @@ def test_a_worker_takes_the_look_that_was_asked_for_once(instance):
     assert inspection.seen_at > asked_for.instance.host.facts_at
     assert worst(looked_at(inspection)) != "bad", looked_at(inspection)
     assert instance.password not in str(inspection.sight)
+    assert {instance.database, "postgres"} <= set(inspection.sight["databases"])
     assert visit_inspections() == 0
 
 

@@ -236,6 +236,16 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
     assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=%2Frun%2Fpostgresql")
 
 
+def test_the_databases_that_a_test_saw_are_offered_with_their_server(engineer, typed):
+    engineer.post(reverse("instance-add"), typed)
+    assertNotContains(engineer.get(reverse("instance-add")), "shop")
+    Inspection.objects.update(is_wanted=False, sight={"databases": ["bench", "shop"]})
+    name = Instance.objects.get().name
+    assertContains(engineer.get(reverse("instance-add")), f'<option value="shop">of {name}</option>', html=True)
+    Inspection.objects.update(sight={"errors": "refused", "databases": []})
+    assertNotContains(engineer.get(reverse("instance-add")), "shop")
+
+
 def test_an_instance_that_was_only_tested_can_be_deleted(engineer, typed):
     add(engineer, typed)
     instance = Instance.objects.get()
