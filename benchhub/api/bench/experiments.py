@@ -23,7 +23,7 @@ from benchhub.bench import models
 from benchhub.bench.plan import form as plan_form
 from benchhub.bench.plan import growth, plan, preview, repeats
 from benchhub.bench.plan.fields import systems as system_fields
-from benchhub.bench.queue import permits, queue
+from benchhub.bench.queue import order, permits, queue
 from benchhub.bench.queue.form_policy import PolicyForm
 from benchhub.celery import wake
 from benchhub.reports.curves import csv as curves_csv
@@ -145,7 +145,7 @@ TAGS = inline_serializer(
 )
 
 
-MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(queue.DIRECTIONS))})
+MOVE = inline_serializer("MoveRequest", {"direction": drf.ChoiceField(choices=list(order.DIRECTIONS))})
 
 
 def draft_of(sent: Mapping[str, Any], user: Any, *, needs_name: bool) -> plan_form.Draft:
@@ -277,7 +277,7 @@ class Experiments(ReadView):
     def move(self, request: Request, pk: str) -> Response:
         """Move it up or down in the queue by one."""
         direction = json_forms.checked(type(MOVE), request.data)["direction"]
-        if not queue.shift(self._permitted(), queue.DIRECTIONS[direction]):
+        if not order.shift(self._permitted(), order.DIRECTIONS[direction]):
             raise problems.Problem(409, "It stands at the end of the queue, or no longer waits.")
         return Response(self.get_serializer(self.get_object()).data)
 

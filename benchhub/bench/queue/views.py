@@ -21,11 +21,10 @@ from benchhub.catalog.models import Host
 from benchhub.celery import wake
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import permits, queue, timetable
+from . import order, permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
 from .page import QueuePage
-from .queue import DIRECTIONS
 from .times import KINDS, TimesPage
 
 
@@ -55,8 +54,8 @@ def experiment_resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def experiment_move(request: HttpRequest, pk: int) -> HttpResponse:
-    offset = DIRECTIONS.get(request.POST.get("direction", ""), 0)
-    if not (offset and queue.shift(_permitted(request, pk), offset)):
+    offset = order.DIRECTIONS.get(request.POST.get("direction", ""), 0)
+    if not (offset and order.shift(_permitted(request, pk), offset)):
         messages.info(request, "Nothing was moved: it stands at the end of the queue, or no longer waits.")
     return _back(request, reverse("queue"))
 

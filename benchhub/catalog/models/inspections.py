@@ -18,8 +18,8 @@ class InspectionQuerySet(models.QuerySet["Inspection"]):
 
     def databases(self) -> list[tuple[str, str]]:
         """Return the databases that the last looks saw, each with a server that has it, by name."""
-        seen = self.filter(sight__databases__0__isnull=False)
-        rows = seen.values_list("sight__databases", "instance__name").order_by("-instance__name")[:MOST_SERVERS]
+        looks = self.filter(sight__databases__0__isnull=False)
+        rows = looks.values_list("sight__databases", "instance__name").order_by("-instance__name")[:MOST_SERVERS]
         return sorted({database: server for databases, server in rows for database in databases}.items())[:MOST_OFFERED]
 
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Attempt, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import State
-from benchhub.bench.queue import queue
+from benchhub.bench.queue import order, queue
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
 
 pytestmark = pytest.mark.django_db
@@ -181,7 +181,7 @@ def test_a_person_who_resumes_meanwhile_is_not_overruled(make):
     assert Experiment.objects.get().paused_at is None
 
 
-def order():
+def waiting_names():
     return list(Experiment.objects.waiting().values_list("name", flat=True))
 
 
@@ -195,30 +195,30 @@ def five(make):
 
 
 def test_priority_goes_first_and_then_age(five):
-    assert order() == ["urgent", "a", "b", "c", "d"]
+    assert waiting_names() == ["urgent", "a", "b", "c", "d"]
     names = Run.objects.next_first().values_list("experiment__name", flat=True)
-    assert list(names) == order()
+    assert list(names) == waiting_names()
 
 
 def test_an_experiment_is_moved_by_one_at_a_time(five):
-    assert queue.shift(five["c"], -1)
-    assert order() == ["urgent", "a", "c", "b", "d"]
-    assert queue.shift(five["c"], -1)
-    assert queue.shift(five["b"], 1)
-    assert order() == ["urgent", "c", "a", "d", "b"]
+    assert order.shift(five["c"], -1)
+    assert waiting_names() == ["urgent", "a", "c", "b", "d"]
+    assert order.shift(five["c"], -1)
+    assert order.shift(five["b"], 1)
+    assert waiting_names() == ["urgent", "c", "a", "d", "b"]
 
 
 def test_what_is_moved_past_another_priority_takes_it_and_changes_nobody_elses(five):
-    queue.shift(five["a"], -1)
-    assert order() == ["a", "urgent", "b", "c", "d"]
+    order.shift(five["a"], -1)
+    assert waiting_names() == ["a", "urgent", "b", "c", "d"]
     assert dict(Experiment.objects.values_list("name", "priority")) == {"a": 5, "urgent": 5, "b": 0, "c": 0, "d": 0}
-    queue.shift(five["urgent"], 1)
-    assert order() == ["a", "b", "urgent", "c", "d"]
+    order.shift(five["urgent"], 1)
+    assert waiting_names() == ["a", "b", "urgent", "c", "d"]
 
 
 def test_the_ends_of_the_queue_and_what_does_not_wait_are_not_moved(five):
-    assert not queue.shift(five["urgent"], -1)
-    assert not queue.shift(five["d"], 1)
+    assert not order.shift(five["urgent"], -1)
+    assert not order.shift(five["d"], 1)
     Run.objects.filter(experiment=five["b"]).update(state=State.CANCELLED)
-    assert not queue.shift(five["b"], 1)
-    assert order() == ["urgent", "a", "c", "d"]
+    assert not order.shift(five["b"], 1)
+    assert waiting_names() == ["urgent", "a", "c", "d"]
