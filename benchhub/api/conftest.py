@@ -30,6 +30,12 @@ def program(user, *scopes):
     return Api(plain)
 
 
+def pointers(answer):
+    """Return where the faults are that an answer names."""
+    assert answer["Content-Type"] == "application/problem+json", answer.content
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
 @pytest.fixture
 def host(db):
     return testing.make_host()
