@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
 	@echo "make demo ONCE=1  the same, but end when the experiment is finished and its page was fetched"
-	@echo "make demo SECONDS=30 REPEATS=5  the same with runs so long, not 3 s, and so many of each, not 3"
+	@echo "make demo SECONDS=30 REPEATS=5 LEVELS='1 8 32'  runs so long, not 3 s, so many of each, not 3, at these clients"
 	@echo "make demo TUNING=1  the same with a tuning series, step by step, on a cluster of its own (5 minutes)"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
@@ -32,7 +32,8 @@ help:
 	@echo "PYTHON=python3.12 chooses the Python that makes .venv (3.11 or later)"
 
 demo: venv
-	@DEMO_SECONDS=$(SECONDS) DEMO_REPEATS=$(REPEATS) exec $(RUN) -m benchhub.demo up $(if $(filter-out 0,$(ONCE)),--once) $(if $(filter-out 0,$(TUNING)),--tuning)
+	@exec $(RUN) -m benchhub.demo up $(if $(filter-out 0,$(ONCE)),--once) $(if $(filter-out 0,$(TUNING)),--tuning) \
+		--levels='$(LEVELS)' --repeats='$(REPEATS)' --seconds='$(SECONDS)'
 
 stop:
 	@$(ANY_PYTHON) -m benchhub.demo stop

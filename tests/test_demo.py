@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from benchhub.demo import page, state
+from benchhub.demo.extent import Extent
 from benchhub.demo.servers import target_marker
 from benchhub.embedded import EmbeddedError, account, ports, proc
 from benchhub.embedded.account import Account
@@ -143,7 +144,7 @@ def read_the_finished_curve(chromium: Any, url: str, username: str, password: st
     at_lines = "".join(tab.locator(".chart").first.locator(".annotation-text").all_text_contents())
     assert all(name in at_lines.replace(" ", "") for name in ("PostgreSQL16.14", "PostgreSQL18.4")), at_lines
     levels = tab.locator("table.numbers").first.locator("tbody tr:has(td)")
-    assert [row.locator("td").first.text_content() for row in levels.all()] == ["1", "2", "4", "8"] * 2
+    assert [row.locator("td").first.text_content() for row in levels.all()] == ["1", "8"] * 2
     prices = tab.locator(".price").all_text_contents()
     assert len(prices) >= 6 and all(float(price.replace(",", "")) > 0 for price in prices)
     assert complaints == []
@@ -152,7 +153,7 @@ def read_the_finished_curve(chromium: Any, url: str, username: str, password: st
 
 @pytest.mark.browser
 def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_running(clone: Path, chromium: Any) -> None:
-    first = run_demo(clone, "up", "--once", DEMO_SECONDS="1", DEMO_REPEATS="1")
+    first = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=1", "--levels=1 8")
     assert first.returncode == 0, first.stdout
     assert "Traceback" not in first.stdout
     assert "  Runs of 1 s on one machine support no verdict on the two builds.\n" in first.stdout
@@ -160,7 +161,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     assert left_running(clone) == []
     before = experiment(clone)
 
-    anew = run_demo(clone, "up", "--once", DEMO_SECONDS="1")
+    anew = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=2", "--levels=1 8")
     assert anew.returncode == 0, anew.stdout
     assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
     assert "There before" not in first.stdout + anew.stdout, "whatever they show is of their own start"
@@ -171,7 +172,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     latest = experiment(clone)
     with serving(clone) as (demo, lines):
         assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
-        assert "  There before, of an earlier start: 24 runs" in lines
+        assert "  There before, of an earlier start: 8 runs" in lines
         assert "  Nothing was left to run at this start: all succeeded" in lines
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
@@ -277,6 +278,27 @@ def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
 def home_account(tmp_path: Path) -> Account:
     """An account whose folder is the test's own, run by the present user."""
     return Account("someone", os.geteuid(), os.getegid(), tmp_path)
+
+
+def test_how_much_is_measured_is_read_as_people_type_it() -> None:
+    assert Extent.read("8 1, 32 8", "5", "10") == Extent((1, 8, 32), 5, 10)
+    assert Extent((1, 8), 5).words() == ["--levels", "1", "8", "--repeats", "5"]
+    assert Extent.read("", "", "").words() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--seconds=0"], "SECONDS must be a whole number from 1 to 3,600, not '0'.\n"),
+        (["--repeats=many"], "REPEATS must be a whole number from 1 to 100, not 'many'.\n"),
+        (["--levels=1 -8"], "LEVELS must be a whole number from 1 to 100, not '-8'.\n"),
+        (["--tuning", "--seconds=9"], "A tuning series has its own LEVELS, REPEATS and SECONDS: leave them out.\n"),
+    ],
+)
+def test_an_extent_that_cannot_be_is_refused_in_one_sentence(clone: Path, options: list[str], sentence: str) -> None:
+    done = run_demo(clone, "up", *options)
+    assert (done.returncode, done.stdout) == (1, sentence)
+    assert left_running(clone) == []
 
 
 def test_secrets_are_made_once_and_closed_to_others(home_account: Account) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from benchhub.clone import ENVIRONMENT_FILE
 from benchhub.database_url import database_settings
 from benchhub.demo import page, state
+from benchhub.demo.extent import Extent
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
 from benchhub.demo.terminal import say, step
@@ -35,13 +36,15 @@ def main() -> int:
     start = commands.add_parser("up")
     start.add_argument("--once", action="store_true")
     start.add_argument("--tuning", action="store_true", help="measure a tuning series instead of two builds")
+    for name in ("--levels", "--repeats", "--seconds"):
+        start.add_argument(name, default="", help="how much is measured of two builds")
     commands.add_parser("stop")
     commands.add_parser("clean")
     arguments = parser.parse_args()
     try:
         if not sys.platform.startswith("linux"):
             raise EmbeddedError("The demonstration runs on Linux only: it finds its processes in /proc.")
-        return {"up": lambda: up(arguments.once, arguments.tuning), "stop": stop, "clean": clean}[arguments.command]()
+        return {"up": lambda: _up(arguments), "stop": stop, "clean": clean}[arguments.command]()
     except EmbeddedError as error:
         return _fail(str(error))
     except OSError as error:
@@ -50,13 +53,20 @@ def main() -> int:
         return 130
 
 
-def up(once: bool, tuning: bool = False) -> int:
+def _up(arguments: argparse.Namespace) -> int:
+    extent = Extent.read(arguments.levels, arguments.repeats, arguments.seconds)
+    if arguments.tuning and extent != Extent():
+        raise EmbeddedError("A tuning series has its own LEVELS, REPEATS and SECONDS: leave them out.")
+    return up(arguments.once, arguments.tuning, extent)
+
+
+def up(once: bool, tuning: bool, extent: Extent) -> int:
     """Start everything and run the experiment unless it is done; serve until Ctrl-C unless `once`."""
     _check_warehouse()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
-            return _up_alone(once, tuning)
+            return _up_alone(once, tuning, extent)
     except AlreadyRunningError as error:
         say(str(error))
         return 1 if once else 0
@@ -91,7 +101,7 @@ def clean() -> int:
     return 0
 
 
-def _up_alone(once: bool, tuning: bool) -> int:
+def _up_alone(once: bool, tuning: bool, extent: Extent) -> int:
     start = time.monotonic()
     owner = account.for_clone(CLONE)
     say(f"BenchHub demonstration of {CLONE}")
@@ -101,7 +111,7 @@ def _up_alone(once: bool, tuning: bool) -> int:
         say("Stopped what an earlier demonstration had left running.")
     processes = Processes(VAR, account.clone_id(CLONE))
     with _until_signal(processes):
-        demo = Demo(CLONE, owner, processes, state.load_secrets(owner), tunes=tuning)
+        demo = Demo(CLONE, owner, processes, state.load_secrets(owner), tunes=tuning, extent=extent)
         try:
             return _run(demo, once, start)
         except InterruptError:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from benchhub.demo import page, state
+from benchhub.demo.extent import Extent
 from benchhub.demo.terminal import say
 from benchhub.embedded import EmbeddedError, broker, proc, programs
 from benchhub.embedded.account import Account
@@ -44,7 +45,7 @@ class Service:
 class Demo:
     """The servers of one clone: `clone` holds the program, `account.home` what they write.
 
-    `tunes` says whether they measure a tuning series instead of two builds.
+    `tunes` says whether they measure a tuning series instead of two builds, and `extent` how much of these.
     """
 
     clone: Path
@@ -52,6 +53,7 @@ class Demo:
     processes: Processes
     secrets: state.Secrets
     tunes: bool = False
+    extent: Extent = field(default_factory=Extent)
     services: dict[str, Service] = field(default_factory=dict)
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -148,7 +150,7 @@ class Demo:
         """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
         target = self.var / "target.json"
         self.write_target(target)
-        options = ["--since", self.begun.isoformat(), *(["--anew"] if anew else [])]
+        options = ["--since", self.begun.isoformat(), *(["--anew"] if anew else []), *self.extent.words()]
         child = self.manage(self.experiment_command, "--target", str(target), *options, to_terminal=True)
         self.processes.run(child, while_waiting=self.watch)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from argparse import ArgumentParser
@@ -29,9 +28,8 @@ from benchhub.celery import wake
 HOST_NAME = "Demonstration target"
 HARDWARE_NAME = "Demonstration machine"
 CLIENT_LEVELS = [1, 2, 4, 8]
-# What `make demo SECONDS=10 REPEATS=5` gives.
-REPEATS = int(os.environ.get("DEMO_REPEATS") or 3)
-DURATION_S = int(os.environ.get("DEMO_SECONDS") or 3)
+REPEATS = 3
+DURATION_S = 3
 CLIENT_MAJOR = 18
 POLL_S = 0.25
 
@@ -43,8 +41,11 @@ class Command(BaseCommand):
         parser.add_argument("--target", type=Path, required=True, help="JSON file that describes the target")
         parser.add_argument("--anew", action="store_true", help="run it once more, beside what was run before")
         parser.add_argument("--since", type=datetime.fromisoformat, help="what ended before was not run at this start")
+        parser.add_argument("--levels", type=int, nargs="+", default=CLIENT_LEVELS, help="numbers of clients")
+        parser.add_argument("--repeats", type=int, default=REPEATS, help="runs at each level of each build")
+        parser.add_argument("--seconds", type=int, default=DURATION_S, help="duration of a run")
 
-    def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **_options: Any) -> None:
+    def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **options: Any) -> None:
         target_facts = json.loads(target.read_text())
         ensure_user(target_facts["user"])
         ensure_host(target_facts)
@@ -54,7 +55,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 "\n".join(["  Of the start before, these did not succeed:", *failures, "  So all run anew."])
             )
-        experiment = earlier if earlier and not (anew or failures) else queue_demonstration(target_facts)
+        experiment = earlier if earlier and not (anew or failures) else queue_demonstration(target_facts, options)
         wake()
         path = reverse("experiment", args=[experiment.pk])
         Path(target_facts["result_file"]).write_text(json.dumps({"path": path, "name": experiment.name}))
@@ -84,7 +85,7 @@ def what_failed(experiment: Experiment) -> list[str]:
 
 
 @transaction.atomic
-def queue_demonstration(target_facts: dict[str, Any]) -> Experiment:
+def queue_demonstration(target_facts: dict[str, Any], options: dict[str, Any]) -> Experiment:
     host = Host.objects.get(name=HOST_NAME)
     systems = [ensure_system(host, instance) for instance in target_facts["instances"]]
     client = next(instance for instance in target_facts["instances"] if instance["build_major"] == CLIENT_MAJOR)
@@ -94,9 +95,9 @@ def queue_demonstration(target_facts: dict[str, Any]) -> Experiment:
         workload=Workload.objects.current().get(name="pgbench select-only, scale 10"),
         client_build=ensure_build(host, client["bin_directory"]),
         client_bin_directory=client["bin_directory"],
-        client_levels=CLIENT_LEVELS,
-        repeats=REPEATS,
-        duration_s=DURATION_S,
+        client_levels=options["levels"],
+        repeats=options["repeats"],
+        duration_s=options["seconds"],
         telemetry=True,
     )
     plan.queue(experiment, systems)
