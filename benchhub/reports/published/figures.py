@@ -12,6 +12,7 @@ from benchhub.analysis.published.check import plain, rounded
 from benchhub.analysis.published.littles_law import Cell
 from benchhub.reports.curves.bars import Reach, bars
 from benchhub.reports.curves.figures import Figure
+from benchhub.reports.prices.figures import LYING
 
 # Bars differ by pattern as well as by colour.
 PLAIN, STRIPED = "", "/"
@@ -46,7 +47,9 @@ def _peaks(cells: Sequence[Cell], series: int, pattern: str) -> dict[str, Any]:
 
 
 def price_bars(document: Document) -> Figure:
-    """Draw report A's prices as printed, hardware only and with subscription, in EUR per TPS."""
+    """Draw report A's prices as printed, hardware only and with subscription, in EUR per TPS. The bars lie: a phone has
+    no room for names of systems below bars that stand.
+    """
     systems = document.all("system")
     data = []
     for series, name, words in ((2, "hardware_only", "hardware only"), (3, "with_subscription", "with subscription")):
@@ -54,13 +57,14 @@ def price_bars(document: Document) -> Figure:
         data.append(
             {
                 **_bar(words, series, STRIPED if series == 3 else PLAIN),
-                "x": [system.text("name").replace(", ", "<br>") for system in systems],
-                "y": prices,
+                "orientation": "h",
+                "x": prices,
+                "y": [system.text("name").replace(", ", "<br>") for system in systems],
                 "text": list(map(str, prices)),
-                "hovertemplate": "%{x}: %{y} EUR per TPS<extra>%{fullData.name}</extra>",
+                "hovertemplate": "%{y}: %{x} EUR per TPS<extra>%{fullData.name}</extra>",
             }
         )
-    return _bars(data, "", "EUR per TPS")
+    return _lying(data, "EUR per TPS")
 
 
 def peak_bars(document: Document) -> Figure:
@@ -171,5 +175,17 @@ def _bars(data: Sequence[dict[str, Any]], x_title: str, y_title: str) -> Figure:
             "barmode": "group",
             "xaxis": {"title": {"text": x_title}, "type": "category", "showgrid": False},
             "yaxis": {"title": {"text": y_title}, "type": "linear", "rangemode": "tozero", "tickformat": ",~f"},
+        },
+    }
+
+
+def _lying(data: Sequence[dict[str, Any]], x_title: str) -> Figure:
+    return {
+        "data": list(data),
+        "layout": {
+            "barmode": "group",
+            "xaxis": {"title": {"text": x_title}, "type": "linear", "rangemode": "tozero", "tickformat": ",~f"},
+            "yaxis": LYING,
+            "meta": {"bars": len(data[0]["y"])},
         },
     }

@@ -89,8 +89,9 @@ def _of_money(money: Cheapest) -> Iterator[Tile]:
     )
     cost = best.cell.quote.cost
     parts = [f"{kind} {amount(cost.subtotal(kind))}" for kind in kinds_of([cost]) if cost.subtotal(kind)]
+    made_of = ", ".join(parts) if len(parts) > 1 else ""
     term = f"Total over {count(prices.terms.years, 'year')}"
-    yield Tile(term, amount(best.total), best.currency, _filled(name, money.next_total, *parts, EXACT))
+    yield Tile(term, amount(best.total), best.currency, _filled(name, money.next_total, made_of, EXACT))
 
 
 def _of_speed(speed: Fastest[SystemCurve]) -> Iterator[Tile]:

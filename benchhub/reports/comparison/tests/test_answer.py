@@ -56,7 +56,7 @@ def test_its_figures_are_throughput_price_per_unit_and_the_total_in_its_parts(re
     assert price.notes[2].startswith("95% interval 26.")
     assert (total.title, total.value) == ("Total over 3 years", "30,200")
     beside = "next lowest: 30,200 EUR, PostgreSQL 16"
-    assert total.notes == ("PostgreSQL 18", beside, "hardware 5,000", "licence 25,200", "exact, by the prices below")
+    assert total.notes == ("PostgreSQL 18", beside, "hardware 5,000, licence 25,200", "exact, by the prices below")
 
 
 def test_the_bars_are_the_totals_the_longest_being_the_dearest(repeated, systems, prices):

@@ -121,8 +121,16 @@ def test_the_results_of_report_a_are_drawn_by_scale_for_both_builds_at_each_rati
 
 def test_the_prices_of_report_a_are_drawn_as_printed_with_and_without_subscription(reader):
     alone, with_subscription = figures(page(reader, SLUGS[0]))["price-bars"]["data"]
-    assert alone["y"] == ["0.11", "0.08", "0.32", "0.17"]
-    assert with_subscription["y"] == ["0.17", "0.13", "2.03", "1.07"]
+    assert alone["x"] == ["0.11", "0.08", "0.32", "0.17"]
+    assert with_subscription["x"] == ["0.17", "0.13", "2.03", "1.07"]
+
+
+def test_the_prices_of_report_a_lie_beside_their_names_as_no_phone_has_room_for_these_below(reader):
+    figure = figures(page(reader, SLUGS[0]))["price-bars"]
+    assert {trace["orientation"] for trace in figure["data"]} == {"h"}
+    assert figure["data"][0]["y"][0] == "PostgresPURE 9.4.4<br>S822L"
+    assert figure["layout"]["meta"]["bars"] == 4
+    assert figure["layout"]["yaxis"]["autorange"] == "reversed"
 
 
 def test_the_table_of_prices_holds_what_was_divided_and_both_prices(reader):
@@ -167,7 +175,8 @@ def test_no_figure_has_two_units_or_two_currencies(reader, slug):
         "transaction-bars": "USD per MQTh", "throughput-bars": "MQTh, derived",
     }  # fmt: skip
     for name, figure in figures(page(reader, slug)).items():
-        assert figure["layout"]["yaxis"]["title"]["text"] == units[name]
+        axis = figure["layout"]["xaxis" if figure["data"][0].get("orientation") == "h" else "yaxis"]
+        assert axis["title"]["text"] == units[name]
         assert not [axis for axis in figure["layout"] if axis.startswith("yaxis") and axis != "yaxis"]
 
 
