@@ -14,7 +14,7 @@ from benchhub.bench.queue import gates, queue
 
 FAR = 1_000_000_000  # positions are unique at every moment, so that they move by way of places that nothing has
 MOST_RETURNS = 2
-MISSING = "Its server had another data set, or none: it waits for a load of its own."
+MISSING = "Its server had another data set, or none: it waits until its own is loaded."
 
 
 def load_anew() -> int:

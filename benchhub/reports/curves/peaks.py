@@ -110,7 +110,7 @@ def place_of_kept(selected: SelectedPeak, levels: Levels, all_levels: Levels) ->
     beyond = min((level for level in all_levels if level > max(levels)), default=None)
     if beyond is None or max(levels) not in selected.candidates:
         return place(selected, all_levels)
-    return f"at {clients(selected.candidates)} ({clients([beyond])} did not keep it: the best load may lie between)"
+    return f"at {clients(selected.candidates)} ({clients([beyond])} did not keep it: the best level may lie between)"
 
 
 def clients(levels: Sequence[int]) -> str:

@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """Write '3 of 16 runs and 2 of 2 loads', of those that ended by themselves."""
+        """Write '3 of 16 runs and 2 of 2 data sets', of those that ended by themselves."""
         return counted(self.planned_kinds, self.done_kinds)
 
     @property

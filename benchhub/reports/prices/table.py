@@ -152,7 +152,7 @@ class Table:
     @property
     def load_words(self) -> str:
         """Complete the sentence 'money for each transaction per second ...'."""
-        return {PEAK: "at the peak of the curve", WITHIN: f"at the best load within {self.terms.ceiling_ms:f} ms"}.get(
+        return {PEAK: "at the peak of the curve", WITHIN: f"at the best level within {self.terms.ceiling_ms:f} ms"}.get(
             self.terms.load, f"at {counted_clients(self.terms.clients or 0)}"
         )
 

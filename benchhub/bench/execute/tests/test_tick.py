@@ -148,7 +148,7 @@ def test_a_run_that_finds_its_data_set_damaged_goes_back_behind_a_load_and_never
     ]  # fmt: skip
     first, second = runs[1].attempts.order_by("number")
     assert (first.outcome, second.outcome) == (State.FAILED, State.SUCCEEDED)
-    assert "waits for a load of its own" in first.reason
+    assert "waits until its own is loaded" in first.reason
     assert "There is no pgbench data set" in Evidence.objects.get(attempt=first, name="err.log").text
     assert runs[2].attempts.count() == 1
 

@@ -55,7 +55,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
     assertContains(response, "Repeat 1: 1, 2, 8 clients; at each level PostgreSQL 16.4, pg 16.4, then PostgreSQL 18.1")
     assertContains(response, "<dd>14 min 28 s</dd>", html=True)
     assertNotContains(response, "<html")
-    assertContains(response, "and 2 loads of data sets")
+    assertContains(response, "and 2 data sets to load")
     assert not Experiment.objects.exists() and not System.objects.exists() and not Run.objects.exists()
 
 
@@ -86,7 +86,7 @@ def test_the_deadlines_of_the_plan_are_those_of_the_queued_runs(planner, filled,
 def test_no_deadline_is_below_the_least_of_the_installation(planner, filled):
     page = planner.post(PLAN, filled)
     assertContains(page, "a run after 30 min,")
-    assertContains(page, "a load after 30 min. That is")
+    assertContains(page, "the loading of a data set after 30 min. That is")
 
 
 def test_without_the_button_queue_nothing_is_queued(planner, filled):
@@ -130,7 +130,7 @@ def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(pl
     unscaled = Workload.objects.create(name="unscaled", tool=tool, parameters=parameters)
     page = planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"})
     assertContains(page, "<dd>12</dd>", html=True)
-    assertContains(page, "and 2 loads of data sets")
+    assertContains(page, "and 2 data sets to load")
     fields = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
     planner.post(NEW, {**filled, **fields})
     parts = Experiment.objects.order_by("pk")

@@ -1,5 +1,5 @@
 """Percentiles of latency, and two figures for load generators that tell types of transaction apart: throughput relative
-to the baseline at two loads, and the 90th percentile of response times by type."""
+to the baseline at two levels, and the 90th percentile of response times by type."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_types(entries: Entries, rows: Sequence[Row]) -> list[Panel]:
         return []
     common = [row for row in rows if all(row.cells)]
     if not common:
-        return [Panel(LOADS, "Two loads", refusal="There is no number of clients at which each of these was run.")]
+        return [Panel(LOADS, "Two levels", refusal="There is no number of clients at which each of these was run.")]
     lowest_and_highest = [common[0], *common[1:][-1:]]
     return [relative(entries, lowest_and_highest), percentiles(entries, common[-1].clients)]
 
@@ -70,7 +70,7 @@ def relative(entries: Entries, rows: Sequence[Row]) -> Panel:
     figure = _figure([*bar_traces, *labels], "", "times the baseline")
     figure["layout"]["scattermode"] = "group"  # each label above the bar that has its offsetgroup
     columns = tuple(column.format(entries.unit) for column in RELATIVE)
-    return Panel(LOADS, "Relative throughput at two loads", (lead, _which(rows)), columns, tuple(panel_rows), figure)
+    return Panel(LOADS, "Relative throughput at two levels", (lead, _which(rows)), columns, tuple(panel_rows), figure)
 
 
 def _relative_row(cell: Cell) -> PanelRow:

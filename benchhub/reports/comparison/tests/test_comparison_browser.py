@@ -161,7 +161,7 @@ def test_a_wrong_term_is_told_beside_its_control_and_put_right(page, experiment)
 
 def test_the_load_under_a_ceiling_is_chosen_and_its_ceiling_written(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
-    page.get_by_label("At which load").select_option("latency")
+    page.get_by_label("At which level").select_option("latency")
     page.get_by_text("no guarantee for users who arrive on their own").wait_for()
     page.get_by_label("Latency at most, ms").fill("5")
     page.keyboard.press("Tab")

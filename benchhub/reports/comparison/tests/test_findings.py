@@ -55,7 +55,7 @@ def test_under_a_latency_ceiling_only_levels_whose_every_run_kept_it_count(reade
         "With an average latency of at most 5 ms PostgreSQL 18 and PostgreSQL 16 are not distinguishable: 1.00x",
     )
     assertContains(
-        response, "PostgreSQL 18 is best at 1 client (8 clients did not keep it: the best load may lie between)"
+        response, "PostgreSQL 18 is best at 1 client (8 clients did not keep it: the best level may lie between)"
     )
     assertContains(reader.get(both(repeated, systems, ceiling_ms="1")), "No level of PostgreSQL 18 kept")
 
@@ -216,7 +216,7 @@ def test_the_best_level_under_a_ceiling_is_not_called_the_highest_that_was_run()
     levels = {4: (100.0, 101.0, 99.0), 8: (200.0, 201.0, 199.0), 16: (400.0, 401.0, 399.0)}
     within = {level: values for level, values in levels.items() if level < 16}
     assert peaks.place_of_kept(peak.selected(within), within, levels) == (
-        "at 8 clients (16 clients did not keep it: the best load may lie between)"
+        "at 8 clients (16 clients did not keep it: the best level may lie between)"
     )
     falling = {4: (300.0, 301.0, 299.0), 8: (200.0, 201.0, 199.0)}
     assert peaks.place_of_kept(peak.selected(falling), falling, {**falling, 16: levels[16]}) == (

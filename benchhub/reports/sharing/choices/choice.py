@@ -17,7 +17,7 @@ from benchhub.reports.prices.terms import PEAK, WITHIN
 OPEN: Mapping[str, str] = {
     "term": "Term",
     "licence": "Licences",
-    "load": "Load",
+    "load": "Level",
     "currency": "Currency",
 }
 MOST_VALUES = 40

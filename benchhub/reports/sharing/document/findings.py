@@ -46,7 +46,7 @@ def loads(comparison: Comparison) -> list[Node]:
     latency = nodes.figure("latency", AVERAGE, "Average latency against clients", figure)
     marks = nodes.paragraph(f"{LATENCY_MARKS} {figure['layout']['meta']['bars_text']}".strip(), "caption")
     blocks = [block for panel in comparison.load_panels for block in panel_blocks(panel, ())]
-    return [nodes.section("loads", "Loads and latencies", [latency, marks, *blocks])]
+    return [nodes.section("loads", "Levels and latencies", [latency, marks, *blocks])]
 
 
 def _finding(finding: Finding, baseline: Entry) -> list[Node]:

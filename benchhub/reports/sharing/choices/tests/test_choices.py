@@ -150,7 +150,7 @@ def test_what_is_closed_or_not_understood_stays_as_the_maker_has_it_with_a_sente
         ("term=1&term=2", EVERYTHING, "Term: there is no such choice"),
         ("licence=7", EVERYTHING, "Licences: there is no such choice"),
         ("licence=1&licence=x", EVERYTHING, "Licences: there is no such choice"),
-        ("load=3", EVERYTHING, "Load: there is no such choice"),
+        ("load=3", EVERYTHING, "Level: there is no such choice"),
         ("currency=USD", EVERYTHING, "Currency: there is no such choice"),
     ):
         made = chosen(snapshot, query, is_open=is_open)
@@ -241,5 +241,5 @@ def test_the_maker_ticks_what_readers_may_change(snapshot, client, publisher):
     review = client.post(f"/snapshots/{snapshot.pk}/links/new", form)
     reviewed = review.context["page"].review.digest
     text = client.post(f"/snapshots/{snapshot.pk}/links/new", {**form, "reviewed": reviewed}).content.decode()
-    assert "term and load" in text
+    assert "term and level" in text
     assert snapshot.links.get().choices == ["term", "load"]
