@@ -75,12 +75,15 @@ def _few(entries: Entries) -> Iterator[tuple[str, str]]:
 
 
 def _judged(entries: Entries, doubts: Doubts) -> Iterator[tuple[str, str]]:
-    """Yield the doubts about each curve, each text once; those about its peak alone weigh little."""
+    """Yield the doubts about each curve, each text once; those about its peak or single runs alone weigh little, unless
+    a number of a run must be wrong.
+    """
     weights = {doubt.text: doubt.weight for _, verdict in doubts.verdicts for doubt in verdict.doubts}
     for doubt in doubts.each:
         labels = {entry.label for entry, _ in doubt.holds}
         where = f"{', '.join(sorted(labels))}: " if len(labels) < len(entries) else ""
-        yield LEVELS[weights.get(doubt.text, Weight.SLIGHT)], f"{where}{doubt.text}"
+        weight = Weight.CONTRADICTED if doubt.is_contradiction else weights.get(doubt.text, Weight.SLIGHT)
+        yield LEVELS[weight], f"{where}{doubt.text}"
 
 
 def remedy(entries: Sequence[Entry] | Entries) -> Remedy | None:

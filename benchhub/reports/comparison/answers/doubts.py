@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from benchhub.analysis.curves import curve
-from benchhub.analysis.doubts.doubt import Doubt, Weight
+from benchhub.analysis.doubts.alike import gathered
+from benchhub.analysis.doubts.doubt import CONTRADICTIONS, Doubt, Weight
 from benchhub.analysis.doubts.verdict import WORDS, Verdict
 from benchhub.analysis.statistics import drift
 from benchhub.analysis.words import count, word
@@ -22,10 +23,14 @@ FEW_DOUBTS = 4
 
 @dataclass(frozen=True, slots=True)
 class SharedDoubt:
-    """A doubt, written once, with its curves and where on each: 'at 8 clients', or '' for the whole curve."""
+    """A doubt, written once, with its curves and where on each: 'at 8 clients', or '' for the whole curve.
+
+    `is_contradiction` tells that one of the numbers of a run must be wrong.
+    """
 
     text: str
     holds: tuple[tuple[Entry, str], ...]
+    is_contradiction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +69,31 @@ def all_doubts(entries: Sequence[Entry]) -> Doubts:
     """Return the doubts about the given curves, about each and about all together."""
     together = (*described_twice([entry.system for entry in entries]), *_out_of_turn(entries))
     judged = tuple((entry, verdicts.of_curve(entry.runs)) for entry in entries)
-    pairs = [(entry, _doubts(entry, verdict)) for entry, verdict in judged]
-    of_curves = tuple((entry, tuple(_placed(doubts))) for entry, doubts in pairs if doubts)
+    by_curve = [(entry, _doubts(entry, verdict, _sentences([entry]))) for entry, verdict in judged]
+    of_curves = tuple((entry, tuple(_placed(doubts))) for entry, doubts in by_curve if doubts)
+    sentences = _sentences(entries)
+    pairs = [(entry, _doubts(entry, verdict, sentences)) for entry, verdict in judged]
     return Doubts(together, of_curves, judged, tuple(_shared(pairs)))
 
 
 def of_curve(entry: Entry) -> list[str]:
     """Return the doubts about a curve, each as a sentence."""
-    return _placed(_doubts(entry, verdicts.of_curve(entry.runs)))
+    return _placed(_doubts(entry, verdicts.of_curve(entry.runs), _sentences([entry])))
+
+
+def _sentences(entries: Sequence[Entry]) -> Mapping[str, str]:
+    """Return for each doubt about runs the sentence that stands for all of these curves that are alike."""
+    return gathered(text for entry in entries for level in entry.curve.levels for text in level.doubts)
 
 
 def _shared(pairs: Sequence[tuple[Entry, list[Doubt]]]) -> Iterator[SharedDoubt]:
-    by_text: dict[str, list[tuple[Entry, str]]] = {}
+    by_text: dict[str, list[tuple[Entry, Doubt]]] = {}
     for entry, doubts in pairs:
         for doubt in doubts:
-            by_text.setdefault(doubt.text, []).append((entry, doubt.where))
-    yield from (SharedDoubt(text, tuple(holds)) for text, holds in by_text.items())
+            by_text.setdefault(doubt.text, []).append((entry, doubt))
+    for text, holds in by_text.items():
+        is_contradiction = any(doubt.weight == Weight.CONTRADICTED for _, doubt in holds)
+        yield SharedDoubt(text, tuple((entry, doubt.where) for entry, doubt in holds), is_contradiction)
 
 
 def _out_of_turn(entries: Sequence[Entry]) -> Iterator[str]:
@@ -95,10 +109,10 @@ def _placed(doubts: Sequence[Doubt]) -> list[str]:
     return [f"{doubt.text} ({doubt.where})" if doubt.where else doubt.text for doubt in doubts]
 
 
-def _doubts(entry: Entry, verdict: Verdict) -> list[Doubt]:
+def _doubts(entry: Entry, verdict: Verdict, sentences: Mapping[str, str]) -> list[Doubt]:
     # Some doubts only show where repeats are set beside each other.
     among_repeats = [doubt for doubt in verdict.doubts if doubt.code in AMONG_REPEATS]
-    return [*_of_peak(entry), *_changed_facts(entry), *_unfinished(entry), *_of_runs(entry), *among_repeats]
+    return [*_of_peak(entry), *_changed_facts(entry), *_unfinished(entry), *_of_runs(entry, sentences), *among_repeats]
 
 
 def _of_peak(entry: Entry) -> Iterator[Doubt]:
@@ -137,11 +151,19 @@ def _unfinished(entry: Entry) -> Iterator[Doubt]:
         yield Doubt("runs-cancelled", f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled.")
 
 
-def _of_runs(entry: Entry) -> Iterator[Doubt]:
+def _of_runs(entry: Entry, sentences: Mapping[str, str]) -> Iterator[Doubt]:
     levels_by_text: dict[str, list[str]] = {}
     for level in entry.curve.levels:
-        for text in level.doubts:
+        for text in dict.fromkeys(sentences[text] for text in level.doubts):
             levels_by_text.setdefault(text, []).append(str(level.clients))
+    contradictions = {sentences[text] for text in _contradictions(entry) if text in sentences}
     for text, levels in levels_by_text.items():
         where = f"at {', '.join(levels)} {'client' if levels == ['1'] else 'clients'}"
-        yield Doubt("runs", text, where=where)
+        yield Doubt("runs", text, Weight.CONTRADICTED if text in contradictions else Weight.DOUBTFUL, where)
+
+
+def _contradictions(entry: Entry) -> Iterator[str]:
+    results = (run.result for run in entry.runs if hasattr(run, "result"))
+    for doubt in (doubt for result in results for doubt in result.doubts):
+        if doubt["code"] in CONTRADICTIONS:
+            yield doubt["text"]

@@ -122,6 +122,18 @@ def test_two_repeats_test_nothing_and_the_card_offers_the_third(reader, experime
     assertContains(reader.get(f"/experiments/{experiment.pk}/repeats?repeats=1"), 'value="1"')
 
 
+def test_a_number_of_a_run_that_must_be_wrong_leaves_no_confidence_and_a_busy_host_some(reader, repeated, systems):
+    run = repeated.runs.filter(clients=8).first()
+    busy = {"code": "host-busy", "text": "Just before the load 30% of the CPU time of the host went to other work."}
+    wrong = {"code": "rate", "text": "Count and time give another rate."}
+    levels = {}
+    for name, doubts in (("busy", [busy]), ("wrong", [busy, wrong])):
+        type(run.result).objects.filter(pk=run.result.pk).update(doubts=doubts)
+        levels[name] = answer_of(*keys_of(repeated, systems)).confidence
+    assert levels["busy"].level == "fair"
+    assert (levels["wrong"].level, levels["wrong"].reason) == ("none", f"PostgreSQL 16: {wrong['text']}")
+
+
 def test_one_curve_is_no_winner(experiment, systems):
     answer = answer_of(key(experiment, systems[1]))
     assert answer.verdict == "PostgreSQL 18 reaches 1,120 TPS at 8 clients"

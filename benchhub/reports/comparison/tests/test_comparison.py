@@ -318,9 +318,21 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
 def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
     assertContains(reader.get(page), '<details id="doubts" open><summary>2 doubts</summary>')
-    doubts = [{"code": str(number), "text": f"Doubt {number}."} for number in range(3)]
+    doubts = [{"code": str(number), "text": f"Doubt {letter}."} for number, letter in enumerate("abc")]
     testing.succeeded(testing.make_run(experiment, systems[0], 4, 1), 800.0, doubts=doubts)
     assertContains(reader.get(page), '<details id="doubts"><summary>5 doubts</summary>')
+
+
+def test_doubts_that_differ_in_one_number_are_one_doubt_with_its_range_and_its_list_of_levels(
+    reader, experiment, systems
+):
+    for clients, percent in ((2, 98), (4, 95), (16, 100)):
+        doubts = [{"code": "host-busy", "text": f"Just before the load {percent}% of the CPU time was busy."}]
+        testing.succeeded(testing.make_run(experiment, systems[0], clients, 1), 400.0, doubts=doubts)
+    response = reader.get(both(experiment, systems))
+    assertContains(response, "<li>Just before the load 95% to 100% of the CPU time was busy.", count=1)
+    assertContains(response, "PostgreSQL 16 at 2, 4, 16 clients</span>")
+    assertNotContains(response, "<li>Just before the load 98%")
 
 
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
