@@ -105,6 +105,7 @@ ROOMS = {
         "laboratory",
         "designs",
         "experiments",
+        "recurrences",
         "published",
         "sharing",
         "leaderboard",

@@ -25,7 +25,6 @@ urlpatterns = [
     path("designs/<int:pk>/cancel", plan.design_cancel, name="design-cancel"),
     path("experiments/<int:pk>/again", plan.again, name="again"),
     path("experiments/<int:pk>/cancel", plan.experiment_cancel, name="experiment-cancel"),
-    path("experiments/<int:pk>/recurrence", additions.recurrence, name="recurrence"),
     path("experiments/<int:pk>/recurrence/edit", additions.recurrence_edit, name="recurrence-edit"),
     path("experiments/<int:pk>/recurrence/pause", additions.recurrence_pause, name="recurrence-pause"),
     path("experiments/<int:pk>/recurrence/resume", additions.recurrence_resume, name="recurrence-resume"),

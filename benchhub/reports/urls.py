@@ -7,6 +7,7 @@ from .experiments import views as experiments
 from .laboratory import views as laboratory
 from .leaderboard import views as leaderboard
 from .published import views as published
+from .recurrences import views as recurrences
 from .search import views as search
 from .sharing import link_views as links
 from .sharing import views as sharing
@@ -56,5 +57,6 @@ urlpatterns = [
     path("experiments/<int:pk>/", experiments.experiment, name="experiment"),
     path("experiments/<int:pk>/live", experiments.experiment_live, name="experiment-live"),
     path("experiments/<int:pk>/tags", experiments.tags, name="experiment-tags"),
+    path("experiments/<int:pk>/recurrence", recurrences.recurrence, name="recurrence"),
     path("experiments/<int:pk>/curve.csv", experiments.curve_csv, name="experiment-curve"),
 ]

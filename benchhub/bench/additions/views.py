@@ -1,11 +1,11 @@
-"""Pages and buttons of plans that recur."""
+"""The form and the buttons of plans that recur; their page is in `reports/recurrences/`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import Experiment, Recurrence
@@ -14,16 +14,6 @@ from benchhub.ui.pages import Crumb, FormPage
 
 from . import recurring
 from .form import INTRO, RecurrenceForm
-from .page import RecurrencePage
-
-
-def recurrence(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what a rule has queued; an experiment without one leads to the form."""
-    experiment = get_object_or_404(Experiment.objects.with_host_keys(), pk=pk)
-    row = Recurrence.objects.filter(plan=experiment).select_related("created_by").first()
-    if row is None:
-        return redirect("recurrence-edit", pk)
-    return render(request, "bench/recurrence.html", {"page": RecurrencePage(experiment, row)})
 
 
 def recurrence_edit(request: HttpRequest, pk: int) -> HttpResponse:

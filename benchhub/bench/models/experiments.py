@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -222,6 +223,14 @@ class RunQuerySet(models.QuerySet["Run"]):
             repeats=Count("pk"), low=Min(throughput), high=Max(throughput), mean=Exp(Avg(Ln(throughput)))
         )
         return [Level.of_row(row) for row in rows]
+
+    def repeats(self) -> dict[tuple[int, int, str, int, str], list[float]]:
+        """Return the throughputs of a level's repeats by (experiment, system, protocol, clients, unit)."""
+        columns = ("experiment", "system", "protocol", "clients", "result__unit")
+        levels: dict[tuple[int, int, str, int, str], list[float]] = defaultdict(list)
+        for row in self.measured().order_by("pk").values_list(*columns, "result__throughput"):
+            levels[row[:-1]].append(row[-1])
+        return levels
 
     def peaks(self) -> dict[tuple[int, int], Level]:
         """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients."""
