@@ -19,6 +19,8 @@ from .files import Report
 from .tables import Table
 from .text import exact, signed
 
+# More rows than these, on a phone, are longer than the charts beside them.
+MOST_ROWS = 10
 # States of pills: the CSS gives each its sign, so that colour alone says nothing.
 MARKS = {
     "agrees": "succeeded",
@@ -47,6 +49,11 @@ class Section:
     caption: str
     tables: Sequence[Table]
     charts: Sequence[Chart] = field(default=())
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether the charts say at a glance what fills a screen or more as numbers."""
+        return bool(self.charts) and sum(len(table.rows) for table in self.tables) > MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "c
 MOMENTARY = ("mhz", "bogomips", "free")
 NOT_READ = "not read"
 MOST_REMARKS = 8
-WHERE = "What BenchHub found on the hosts of the servers, at one run of each curve's peak."
+WHERE = "What was found on the hosts of the servers, at one run of each curve's peak."
 ONE_PROTOCOL = "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
 DESIGN = (
     "Each level is run once or several times, as planned; a failed run never becomes a point. What is drawn, compared "

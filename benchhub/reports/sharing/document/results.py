@@ -13,8 +13,9 @@ from benchhub.reports.comparison.answers.doubts import Doubts
 from benchhub.reports.comparison.answers.levels import Cell, Row
 from benchhub.reports.comparison.comparison import Comparison
 
+# The product's name is in no sentence of a document: an account of that name would be hidden in it as well.
 DEMONSTRATION = (
-    "A demonstration is among these curves. Short runs on a shared machine support no verdict: they show how BenchHub "
+    "A demonstration is among these curves. Short runs on a shared machine support no verdict: they show how this "
     "works, not which system is faster or cheaper."
 )
 MARKS = "Open marks are runs. The line joins their geometric means."
@@ -54,7 +55,7 @@ def _doubts(doubts: Doubts) -> list[Node]:
         for entry, verdict in doubts.verdicts
     ]
     if not doubts.count:
-        return [*verdicts, nodes.paragraph("There are no doubts about these curves that BenchHub knows of.", "caption")]
+        return [*verdicts, nodes.paragraph("No reason for doubt about these curves was found.", "caption")]
     together = [nodes.listing("Doubts", doubts.together, "doubts")] if doubts.together else []
     listings = [nodes.listing(f"Doubts about {entry.label}", texts, "doubts") for entry, texts in doubts.of_curves]
     return [*verdicts, *together, *listings]
