@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
 from benchhub.analysis.words import significant
 from benchhub.bench.models import System
+from benchhub.catalog.instances.cluster_form import AS_FOUND
 from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs
@@ -36,6 +38,12 @@ FIELDS = {
     "/system/postgresql": "postgresql", "/duration_s": "duration_s", "/system/host": "host",
     "/system/hardware": "hardware", "/experiment": "experiment", "/measured_at": "measured_at",
 }  # fmt: skip
+
+
+def _usual(rows: QuerySet[Any]) -> Any:
+    """Return the row that most mean: the only one there is, or the configuration that asks for nothing."""
+    few = list(rows[:2])
+    return few[0] if len(few) == 1 else rows.filter(name=AS_FOUND).first()
 
 
 class ImportForm(forms.Form):
@@ -72,11 +80,14 @@ class ImportForm(forms.Form):
 
     def __init__(self, data: QueryDict | None, user: Any) -> None:
         now = timezone.now().replace(second=0, microsecond=0)
-        super().__init__(data, initial={"measured_at": now, "source": f"pasted by {user}"})
+        usual = {"measured_at": now, "source": f"pasted by {user}", "experiment": f"Imported on {now:%Y-%m-%d}"}
+        super().__init__(data, initial=usual)
         self.label_suffix = NOTHING
         for name, model in (("workload", Workload), ("hardware", Hardware), ("configuration", Configuration)):
             choice: Any = self.fields[name]
             choice.queryset = model.objects.current().order_by("name")
+            choice.empty_label = "Choose one"
+            choice.initial = _usual(choice.queryset)
         for name in PRINTED:
             self.fields[name].help_text = "Left empty: as the output says."
 
