@@ -1,11 +1,11 @@
-"""The picture of a preview card: title, first finding and curves, drawn from what a link shows and no more."""
+"""The picture of a preview card: title, verdict, confidence and curves, drawn from what a link shows and no more."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +41,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All that is drawn. `curves` are those of the first figure that has any; there may be none."""
+    """All that is drawn. `curves` are those of the first figure that has any; there may be none. `verdict` and
+    `confidence` are those of the answer on the page, empty where it opens with none.
+    """
 
     title: str
     summary: str
+    verdict: str = ""
+    confidence: str = ""
     axis: str = ""
     across: str = ""
     curves: tuple[Curve, ...] = ()
@@ -58,12 +62,20 @@ def png(sha256: str) -> bytes:
 
 
 def card(document: Node) -> Card:
-    figures = [block for section in document["sections"] for block in section["blocks"] if block["kind"] == "figure"]
-    for figure in figures:
+    blocks = [block for section in document["sections"] for block in section["blocks"]]
+    texts = _answered(document, next((block for block in blocks if block["kind"] == "answer"), None))
+    for figure in (block for block in blocks if block["kind"] == "figure"):
         if curves := tuple(_curves(figure["plotly"])):
             across = figure["plotly"]["layout"].get("xaxis", {}).get("title", {}).get("text", "")
-            return Card(document["title"], document["summary"], figure["title"], across, curves[:MOST_CURVES])
-    return Card(document["title"], document["summary"])
+            return replace(texts, axis=figure["title"], across=across, curves=curves[:MOST_CURVES])
+    return texts
+
+
+def _answered(document: Node, answer: Node | None) -> Card:
+    if answer is None:
+        return Card(document["title"], document["summary"])
+    confidence = f"{answer['confidence']['words']} {answer['confidence']['reason']}"
+    return Card(document["title"], " ".join(answer["sentences"]), answer["verdict"], confidence)
 
 
 def _curves(plotly: Node) -> Iterator[Curve]:
@@ -91,14 +103,25 @@ def drawn(picture: Card) -> bytes:
     image = Image.new("RGB", (WIDTH * FINER, HEIGHT * FINER), PAGE)
     pen = _Pen(ImageDraw.Draw(image))
     pen.box(0, 0, WIDTH, 14, ACCENT)
-    bottom = pen.lines(MARGIN, 48, picture.title, 46, INK, most=2)
-    pen.lines(MARGIN, bottom + 14, picture.summary, 26, MUTED, most=3 if picture.curves else 9)
+    _texts(pen, picture)
     if picture.curves:
         _chart(pen, picture)
     pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
+    pen.text(MARGIN + 130, HEIGHT - 42, picture.confidence, 22, INK, width=WIDTH - 2 * MARGIN - 130)
     png = io.BytesIO()
     image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(COLOURS_KEPT).save(png, "PNG", optimize=True)
     return png.getvalue()
+
+
+def _texts(pen: _Pen, card: Card) -> None:
+    """Write the answer largest: the title is only the question."""
+    if card.verdict:
+        bottom = pen.lines(MARGIN, 34, card.title, 28, MUTED, most=1)
+        bottom = pen.lines(MARGIN, bottom + 4, card.verdict, 44, INK, most=2)
+    else:
+        bottom = pen.lines(MARGIN, 48, card.title, 46, INK, most=2)
+    lines = int((TOP - 50 - bottom) // 33) if card.curves else 9
+    pen.lines(MARGIN, bottom + 10, card.summary, 25, MUTED, most=max(1, lines))
 
 
 def _chart(pen: _Pen, card: Card) -> None:

@@ -1,5 +1,6 @@
 """The picture of a preview card: what is drawn in it, who gets it, and who does not."""
 
+import html
 import io
 import re
 from dataclasses import astuple
@@ -38,6 +39,16 @@ def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other
         ("PostgreSQL 16", ((1.0, 304.95901364), (8.0, 999.799979996))),
         ("PostgreSQL 18", ((1.0, 304.95901364), (8.0, 1119.82141433))),
     ]
+
+
+def test_a_card_says_the_verdict_of_the_page_and_how_far_to_trust_it(snapshot, share, stranger):
+    picture = card.card(canonical.from_bytes(bytes(snapshot.content)))
+    _, address = share()
+    page = html.unescape(stranger.get(address).content.decode())
+    assert f"<h2>{picture.verdict}</h2>" in page
+    assert picture.confidence.startswith("Confidence: ")
+    assert picture.confidence.partition(". ")[2] in page
+    assert picture.verdict not in picture.summary
 
 
 @pytest.mark.parametrize("hidden", [("host",), ("vendor", "discount"), ("host", "address", "discount", "vendor")])
