@@ -132,6 +132,11 @@ class Tool(ABC):
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
         """Return a high guess of the transactions a second for each hardware thread: for the size of logs."""
 
+    def pause_ms(self, parameters: Mapping[str, Any]) -> float:
+        """Return how long a client pauses before each transaction on average; 0 where it never does."""
+        del parameters
+        return 0.0
+
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
         """Return about what share of transactions is of the rarest type that has response times of its own."""
         del parameters

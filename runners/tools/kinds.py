@@ -153,10 +153,12 @@ class Expectation:
 
     `commits_per_transaction` is None where nobody can tell.
     `average_latency` says what the printed average is: timed one by one, or of clients and rate unless a deviation
-    stands beside it; empty where it is read from the log.
+    stands beside it; empty where it is read from the log. `longest_pause_ms` is how long a client may pause before a
+    transaction, by design.
     """
 
     commits_per_transaction: int | None = 1
     is_rate_limited: bool = False
     connects_each: bool = False
     average_latency: Literal["", "timed", "of clients"] = ""
+    longest_pause_ms: float = 0.0

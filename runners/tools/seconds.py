@@ -2,7 +2,8 @@
 
 `SECONDS_AWK` prints a line 'count p50 p95 p99' for each second since the first logged transaction began, in
 microseconds, and 'end'. Latencies are counted in bins of 1.6%; a percentile that fewer than ten transactions of its
-second lie above is '-'. Lines that have no latency, such as those of skipped transactions, are left out.
+second lie above is '-'. Lines that have no latency, such as those of skipped transactions, are left out. A program
+before it may set `pause`, the microseconds of the transaction in which its client only waited.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ PERCENTILES = ("p50", "p95", "p99")
 SECONDS_AWK = """\
 NF >= 6 && $3 ~ /^[0-9]+$/ && $5 ~ /^[0-9]+$/ && $6 ~ /^[0-9]+$/ && length($3) < 13 && length($5) < 13 {
     ended = $5 + $6 / 1000000
-    if (start == "") start = ended - $3 / 1000000
+    if (start == "") start = ended - ($3 + pause) / 1000000
     second = ended > start ? int(ended - start) : 0
     if (second >= 7200) next
     bin = int(64 * log($3 + 1))

@@ -22,6 +22,7 @@ CHECKS = (
     latencies.histogram,
     latencies.histogram_total,
     rates.rate,
+    rates.thinking_end,
     rates.busy_clients,
     rates.progress,
     rates.progress_latency,

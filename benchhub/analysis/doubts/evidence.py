@@ -35,7 +35,8 @@ class Evidence:
     a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
-    and `progress_busy_s` the seconds that they took together.
+    and `progress_busy_s` the seconds that they took together. `pause_average_ms` is what clients that think waited
+    before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
     """
 
     clients: int
@@ -75,6 +76,8 @@ class Evidence:
     connection_time_ms: float | None = None
     planned_transactions: int | None = None
     skipped_transactions: int = 0
+    pause_average_ms: float = 0.0
+    longest_pause_ms: float = 0.0
 
     @property
     def lasted_s(self) -> float | None:

@@ -14,6 +14,7 @@ SHORT_S = 30
 RESERVED_CONNECTIONS = 3
 CHECKPOINT_CYCLES = 2
 NEEDED_FOR_P90, NEEDED_FOR_P99 = 10 * SAMPLES_ABOVE, 100 * SAMPLES_ABOVE
+ENDS_THINKING_SHARE = 0.01
 LOGGED_PER_S = 2_000  # of a fast load on one CPU; at most twice as many are asked for, and of a slow load all
 
 
@@ -24,6 +25,7 @@ class Planned:
     `threads` are those at each of the `levels`. `size`: of the data set, in the workload's own words. `branches`: rows
     that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
     `writes`: whether transactions write. `rarest_share`: of the rarest type that has response times of its own.
+    `pause_ms`: how long clients think before a transaction on average.
     """
 
     instance: str
@@ -49,6 +51,7 @@ class Planned:
     drops_caches: bool = False
     warmup_s: int = 0
     rarest_share: float = 1.0
+    pause_ms: float = 0.0
 
 
 def too_many_connections(plan: Planned) -> str:
@@ -148,6 +151,32 @@ def few_response_times(plan: Planned) -> str:
     )
 
 
+def bounded_by_thinking(plan: Planned) -> str:
+    """Say which throughput clients that think cannot exceed, whatever the server can do."""
+    if not plan.pause_ms:
+        return ""
+    lowest_tps, highest_tps = (1000 * clients / plan.pause_ms for clients in (min(plan.levels), max(plan.levels)))
+    range_text = f"{highest_tps:,.4g} TPS"
+    if lowest_tps < highest_tps:
+        range_text = f"{lowest_tps:,.4g} TPS at {min(plan.levels):,} and {range_text}"
+    return (
+        f"Clients think {plan.pause_ms:,g} ms before each transaction, so they make at most {range_text} at "
+        f"{max(plan.levels):,} clients, whatever {plan.instance} can do."
+    )
+
+
+def ends_thinking(plan: Planned) -> str:
+    """Warn of runs so short that the wait for the last client that thinks lowers their TPS."""
+    # The longest of n exponential pauses is about 1 + ln n times their average.
+    waited_s = plan.pause_ms / 1000 * (1 + math.log(max(plan.levels)))
+    if waited_s <= ENDS_THINKING_SHARE * plan.duration_s:
+        return ""
+    return (
+        f"After {plan.duration_s:,} s a run waits for clients that still think, up to {waited_s:,.2g} s, and that time "
+        f"is in its TPS: runs of {math.ceil(waited_s / ENDS_THINKING_SHARE):,} s lose less than 1% by it."
+    )
+
+
 def without_spread(plan: Planned) -> str:
     if plan.repeats > 1:
         return ""
@@ -182,6 +211,8 @@ WARNINGS: tuple[Callable[[Planned], str], ...] = (
     short_of_checkpoints,
     short,
     few_response_times,
+    bounded_by_thinking,
+    ends_thinking,
     without_spread,
     on_one_machine,
     warmed_for_nothing,

@@ -143,6 +143,8 @@ def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
         return spec
     seen_tps = expected_tps(spec.clients, Result.objects.tps_by_clients(system, workload))
     guess_tps = min(spec.clients, system.hardware.threads) * tool.tps_guess(workload.parameters)
+    if pause_ms := tool.pause_ms(workload.parameters):
+        guess_tps = min(guess_tps, 1000 * spec.clients / pause_ms)
     return sampling.planned(spec, seen_tps, guess_tps, cpus(spec, system))
 
 

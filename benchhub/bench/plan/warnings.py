@@ -137,6 +137,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         drops_caches=part.drop_caches,
         warmup_s=part.warmup_s,
         rarest_share=tool.rarest_share(parameters),
+        pause_ms=tool.pause_ms(parameters),
     )
 
 

@@ -35,6 +35,8 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         rate_limited=expectation.is_rate_limited,
         connect_each=expectation.connects_each,
         connection_time_ms=values.get("average_connection_time_ms"),
+        pause_average_ms=values.get("think_average_ms", 0.0),
+        longest_pause_ms=expectation.longest_pause_ms,
         progress=next((series.numbers for series in result.series if series.metric == "tps"), ()),
         progress_busy_s=_busy_s(result, tool.unit.lower()),
         **_counts(values),

@@ -15,6 +15,7 @@ from runners.tools import claims
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, Claim, Fact, Version
 
 from .output import ANY_CUSTOM, BUILTINS, SEVERAL, Summary, kind_of, read_summary
+from .pacing import scripts
 from .parameters import CUSTOM, Parameters, read
 
 SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
@@ -310,7 +311,9 @@ def level_facts(spec: RunSpec, duration_s: int) -> dict[str, Fact]:
 
 def _script_fact(parameters: Parameters) -> Fact:
     if not parameters.scripts:
-        return Fact(((parameters.script, 1),), f"the built-in {parameters.script}")
+        # With a pause before it, a built-in script is a file as well.
+        kind, pause = (CUSTOM, " after a pause") if parameters.think else (parameters.script, "")
+        return Fact(((kind, 1),), f"the built-in {parameters.script}{pause}")
     weights = [script.weight for script in parameters.scripts]
     if len(weights) == 1:
         return Fact(((CUSTOM, 1),), "a custom script")
@@ -321,8 +324,7 @@ def _script_fact(parameters: Parameters) -> Fact:
 def _variable_facts(parameters: Parameters, *, is_own: bool) -> Mapping[str, Fact]:
     """Return the names of script files, which only our own command gives, and the scale that custom scripts see."""
     facts = {}
-    if is_own and parameters.scripts:
-        names = tuple(f"script_{number}.sql" for number in range(len(parameters.scripts)))
+    if is_own and (names := scripts.names(parameters)):
         facts[SCRIPT_NAMES] = Fact(names, ", ".join(names))
     is_used = any(SCALE_USED.search(script.text) for script in parameters.scripts)
     if is_own or (is_used and "scale" not in (parameters.variables or {})):

@@ -7,7 +7,6 @@ can put further lines after it: `(exit N)` sets the exit code.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 from runners.contract import RunSpec
 from runners.tools import sampling
@@ -16,8 +15,9 @@ from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
 from .log import REDUCE_AWK
-from .options import Version
-from .parameters import ACCOUNTS_PER_SCALE, CUSTOM, Parameters, arguments, check, init_digest, version_of
+from .pacing import scripts
+from .pacing.think import AWK as THINK_AWK
+from .parameters import ACCOUNTS_PER_SCALE, Parameters, arguments, check, init_digest, version_of
 
 KEPT_LOG_CAP_BYTES = 1024 * 1024
 INIT_MARK = "BenchHub init "
@@ -35,8 +35,6 @@ message != "" {
 END { if (message != "") print "Init script: error: " message }
 """
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
-# Before 9.6 the built-in scripts have a switch each, and the default has none.
-OLD_SWITCHES = {"select-only": ["-S"], "simple-update": ["-N"], "tpcb-like": []}
 
 AGE_QUERY = "SELECT count(*) FROM pgbench_history"
 
@@ -69,7 +67,8 @@ def scripts_command(spec: RunSpec) -> str:
     parameters = check(spec)
     if not parameters.scripts:
         return ""
-    return f"{_write_scripts(parameters)}{{\n{check_command(spec, parameters)}}} || exit {SCRIPT_REFUSED}\n"
+    written = scripts.write_own_command(parameters)
+    return f"{written}{{\n{check_command(spec, parameters)}}} || exit {SCRIPT_REFUSED}\n"
 
 
 def load_command(spec: RunSpec) -> str:
@@ -97,7 +96,7 @@ def verify_command(spec: RunSpec) -> str:
     parameters = check(spec)
     script_check = f"""\
 if [ "$rc" -eq 0 ]; then
-{_write_scripts(parameters)}{{
+{scripts.write_own_command(parameters)}{{
 {check_command(spec, parameters)}}} || rc={SCRIPT_REFUSED}
 fi
 """
@@ -126,7 +125,7 @@ def warmup_command(spec: RunSpec) -> str:
     pgbench = " ".join(_run_words(spec, parameters, spec.warmup_s))
     return f"""\
 rc=0
-{_write_scripts(parameters)}{pgbench} > {WARMUP_FILE} 2> warmup.err || rc=$?
+{scripts.write_command(spec, parameters)}{pgbench} > {WARMUP_FILE} 2> warmup.err || rc=$?
 if [ "$rc" -ne 0 ]; then cat warmup.err >&2; fi
 (exit "$rc")
 """
@@ -143,7 +142,7 @@ def pilot_command(spec: RunSpec) -> str:
         return sampling.share_command(spec, WARMUP_FILE)
     parameters = check(spec)
     pgbench = " ".join(_run_words(spec, parameters, spec.pilot_s))
-    load = f"{_write_scripts(parameters)}{pgbench} > {sampling.PILOT_FILE} 2> pilot.err\n"
+    load = f"{scripts.write_command(spec, parameters)}{pgbench} > {sampling.PILOT_FILE} 2> pilot.err\n"
     return load + sampling.share_command(spec, sampling.PILOT_FILE)
 
 
@@ -157,7 +156,7 @@ def measure_command(spec: RunSpec) -> str:
         folder = f"mkdir -p log &&\n{sampling.share_kept(spec)}"
     return f"""\
 rc=0
-{_write_scripts(parameters)}{folder}date +%s > started_epoch &&
+{scripts.write_command(spec, parameters)}{folder}date +%s > started_epoch &&
 {" ".join(words)} || rc=$?
 (exit "$rc")
 """
@@ -170,28 +169,12 @@ def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[s
     words += ["-T", str(duration_s), "-M", parameters.query_mode]
     words += ["-P", "1"] if version >= (9, 4) else []
     words += arguments(parameters, is_of_data_set=False)
-    for name, value in sorted((parameters.variables or {}).items()):
+    think = parameters.think
+    for name, value in sorted({**(parameters.variables or {}), **(think.variables() if think else {})}.items()):
         words += ["-D", shlex.quote(f"{name}={value}")]
-    return words + list(_script_words(parameters, version))
-
-
-def _script_words(parameters: Parameters, version: Version) -> Iterator[str]:
-    if parameters.script != CUSTOM:
-        yield from ["-b", parameters.script] if version >= (9, 6) else OLD_SWITCHES[parameters.script]
-        return
-    # With custom scripts alone, pgbench takes :scale to be 1 unless it is told.
-    yield from ["-s", str(parameters.scale)]
-    for number, script in enumerate(parameters.scripts):
-        weight = f"@{script.weight}" if version >= (9, 6) else ""
-        yield from ["-f", f"script_{number}.sql{weight}"]
-
-
-def _write_scripts(parameters: Parameters) -> str:
-    """Return lines that end in &&: a script that a full disk cut short must not be run."""
-    return "".join(
-        f"printf '%s\\n' {shlex.quote(script.text)} > script_{number}.sql &&\n"
-        for number, script in enumerate(parameters.scripts)
-    )
+    # By command, pgbench tells how long it slept.
+    words += ["-r"] if think else []
+    return words + list(scripts.words(parameters, version))
 
 
 def _log_words(spec: RunSpec) -> list[str]:
@@ -208,15 +191,18 @@ def reduce_command(spec: RunSpec) -> str:
     """
     if spec.log_sampling_rate == 0:
         return ""
+    think = check(spec).think
+    awk, pauses = (f"awk {shlex.join(think.awk_values())}", THINK_AWK) if think else ("awk", "")
+    latencies, by_second = (shlex.quote(pauses + program) for program in (REDUCE_AWK, SECONDS_AWK))
     # Before 10 there is no --log-prefix and the log lies in the current folder.
     is_new = version_of(spec.tool_version) >= (10,)
     gather = "" if is_new else "mv pgbench_log.* log/ 2> /dev/null\n"
     return f"""\
 {gather}if ls log/pgbench_log.* > /dev/null 2>&1; then
-    if awk {shlex.quote(REDUCE_AWK)} log/pgbench_log.* > latency.part 2> latency.error; then
+    if {awk} {latencies} log/pgbench_log.* > latency.part 2> latency.error; then
         mv latency.part latency.hist && rm -f latency.error
     fi
-    awk {shlex.quote(SECONDS_AWK)} log/pgbench_log.* > seconds.part 2> /dev/null && mv seconds.part {SECONDS_FILE}
+    {awk} {by_second} log/pgbench_log.* > seconds.part 2> /dev/null && mv seconds.part {SECONDS_FILE}
     bytes=$(($(cat log/pgbench_log.* | wc -c)))
     if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat log/pgbench_log.* | gzip > log.gz 2> /dev/null; then
         rm -f log.gz

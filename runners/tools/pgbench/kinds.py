@@ -24,6 +24,7 @@ from runners.tools.kinds import (
 from .parameters import (
     BUILTIN_SCRIPTS,
     CUSTOM,
+    DEPENDENT,
     FIELDS,
     HIGHEST_SCALE,
     OPTIONS,
@@ -102,8 +103,7 @@ def _further(values: Values, before: Values) -> dict[str, Any]:
     """
     names = [question.name for question in FURTHER]
     sent = {name: FIELDS[name].default if values.get(name) in (None, "") else values[name] for name in names}
-    if not sent["partitions"]:
-        sent["partition_method"] = before.get("partition_method", FIELDS["partition_method"].default)
+    sent |= {name: before.get(name, FIELDS[name].default) for name, other in DEPENDENT.items() if not sent[other]}
     is_kept = {name: name in before and before[name] == value for name, value in sent.items()}
     return {name: value for name, value in sent.items() if is_kept[name] or value != FIELDS[name].default}
 

@@ -18,13 +18,13 @@ KEY = "option"
 class Option:
     """A parameter that may be left out. Forms and the API ask `question`; without one, something else sets it.
 
-    `feature` names it where a version before `since` refuses it. `argument` is its part of the command line, `words`
-    what sets a workload apart that has not the default: {} stands for the value in both.
+    `feature` names it where a version before `since` refuses it. `argument` is its part of the command line (""
+    where it has none), `words` what sets a workload apart that has not the default: {} stands for the value in both.
     """
 
     feature: str
-    argument: str
     words: str
+    argument: str = ""
     since: Version = OLDEST
     is_of_data_set: bool = False
     question: Question | None = None

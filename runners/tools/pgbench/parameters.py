@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from runners.contract import RunSpec
 from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
 
 from .options import OLDEST, Option, Version, option, option_of
+from .pacing.think import DISTRIBUTIONS, LONGEST_THINK_MS, VARIABLES, Think
 from .texts import check_init, check_text, check_variables, check_weight
 
 BUILTIN_SCRIPTS = ("select-only", "simple-update", "tpcb-like")
@@ -140,6 +141,35 @@ class Parameters:
     latency_limit_ms: float = option(
         0, feature="a latency limit", argument="-L {:.15g}", words="latency limit {:,.15g} ms", since=(9, 5)
     )
+    think_ms: int = option(
+        0,
+        feature="think times",
+        words="thinks {:,} ms before each transaction",
+        since=(13,),
+        question=WholeNumber(
+            name="think_ms",
+            label="Think time, ms",
+            unit="ms",
+            lowest=0,
+            highest=LONGEST_THINK_MS,
+            default=0,
+            is_required=False,
+            help_text="How long a client pauses before each transaction, on average; 0: it never does. Response times "
+            "leave the pause out. Needs pgbench 13 or newer.",
+        ),
+    )
+    think_distribution: str = option(
+        DISTRIBUTIONS[0],
+        feature="distributions of think times",
+        words="{} think times",
+        question=Choice(
+            name="think_distribution",
+            label="Think times are",
+            choices=chosen_from(DISTRIBUTIONS),
+            is_required=False,
+            help_text="Exponential ones are those of people; with constant ones clients may fall into step.",
+        ),
+    )
     max_tries: int = option(
         1,
         feature="more than one try",
@@ -173,8 +203,15 @@ class Parameters:
     )
     init: str = ""
 
+    @property
+    def think(self) -> Think | None:
+        """Return how clients pause before each transaction; None where they do not."""
+        return Think(self.think_ms, self.think_distribution) if self.think_ms else None
+
 
 FIELDS = {field.name: field for field in fields(Parameters)}
+# Parameters that mean nothing while another has its default.
+DEPENDENT = {"partition_method": "partitions", "think_distribution": "think_ms"}
 OPTIONS: Mapping[str, Option] = {
     name: described for name, field in FIELDS.items() if (described := option_of(field)) is not None
 }
@@ -216,8 +253,10 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     _check_load(checked)
     _check_scripts(checked)
     check_init(checked.init)
-    # Without partitions their method means nothing: it is left out, so that it can make no difference.
-    return checked if checked.partitions else replace(checked, partition_method=PARTITION_METHODS[0])
+    _check_think(checked)
+    # What means nothing without another parameter is left out, so that it can make no difference.
+    idle = {name: FIELDS[name].default for name, other in DEPENDENT.items() if not getattr(checked, other)}
+    return Parameters(**{**parameters, "scripts": scripts, **idle})
 
 
 def _check_values(parameters: Mapping[str, Any]) -> None:
@@ -254,6 +293,18 @@ def _check_load(parameters: Parameters) -> None:
     if not 0 <= parameters.latency_limit_ms < float("inf"):
         raise ValueError(f"The latency limit must be 0 (none) or more, not {parameters.latency_limit_ms}.")
     check_variables(parameters.variables or {})
+
+
+def _check_think(parameters: Parameters) -> None:
+    if not parameters.think_ms:
+        return
+    if parameters.rate_tps or parameters.latency_limit_ms:
+        raise ValueError("Clients that think offer no rate and have no latency limit: leave out the think time.")
+    if parameters.max_tries != 1:
+        raise ValueError("A retry would think again: with a think time a transaction has one try.")
+    texts = [*(parameters.variables or {}), *(script.text for script in parameters.scripts)]
+    if name := next((name for name in VARIABLES for text in texts if name in text), ""):
+        raise ValueError(f"{name} is a variable of the think time: rename it in the scripts and their variables.")
 
 
 def _check_scripts(parameters: Parameters) -> None:

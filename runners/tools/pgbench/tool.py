@@ -26,6 +26,8 @@ from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED
 from .log import Reduction
+from .pacing import responses
+from .pacing.think import Think
 
 PARSER = "pgbench/3"
 WARMUP_METRIC = "warmup_tps"
@@ -101,8 +103,10 @@ class Pgbench(Tool):
         pgbench_parameters.check(spec)
 
     def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the parameters without custom scripts, which stand by themselves."""
-        return {name: value for name, value in parameters.items() if name not in ("scripts", "init")}
+        """Return the parameters without custom scripts, which stand by themselves, and how clients think."""
+        think = pgbench_parameters.read(parameters).think
+        further = {"think_distribution": think.distribution} if think else {}
+        return {name: value for name, value in parameters.items() if name not in ("scripts", "init")} | further
 
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)
@@ -126,6 +130,9 @@ class Pgbench(Tool):
     def tps_guess(self, parameters: Mapping[str, Any]) -> float:
         guess = TPS_GUESS.get(str(parameters.get("script")), TPS_GUESS["select-only"])
         return min(guess, CONNECTING_TPS_GUESS) if parameters.get("connect_each") else guess
+
+    def pause_ms(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters.get("think_ms") or 0)
 
     def rarest_share(self, parameters: Mapping[str, Any]) -> float:
         weights = [script.get("weight", 1) for script in parameters.get("scripts", ())] or [1]
@@ -177,11 +184,13 @@ class Pgbench(Tool):
         return output.LAYOUT.parts(text)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
+        think = pgbench_parameters.read(parameters).think
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
             is_rate_limited=bool(parameters.get("rate_tps")),
             connects_each=bool(parameters.get("connect_each")),
-            average_latency="of clients",
+            average_latency="" if think else "of clients",
+            longest_pause_ms=think.longest_ms if think else 0.0,
         )
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
@@ -222,7 +231,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     if numbers.missing:
         errors = main_errors(ending.all_errors(stdout, stderr))
         return _failed(f"{numbers.missing}{ending.code_words(outputs.returncode, errors)}.")
-    return _succeeded(spec, outputs, stderr, numbers.measures)
+    result = _succeeded(spec, outputs, stderr, numbers.measures)
+    return responses.without_pauses(result, parameters, stdout) if parameters.think else result
 
 
 def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[str, Measure]) -> RunResult:
@@ -307,7 +317,8 @@ def _read_latencies(spec: RunSpec, outputs: Outputs) -> Latencies:
         text = text_of(outputs.files["latency.hist"])
         return Latencies(pgbench_log.read_reduction(text), remarks)
     except (KeyError, ValueError) as error:
-        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error))
+        think = pgbench_parameters.read(spec.parameters).think
+        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error), think)
 
 
 def _dropped_remark(dropped: bytes) -> str:
@@ -322,13 +333,14 @@ def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
     return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
 
 
-def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str) -> Latencies:
+def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, think: Think | None) -> Latencies:
     """Reduce the log here where the driver could not but kept it."""
     if "log.gz" not in outputs.files:
         return Latencies(None, (*remarks, f"No percentiles: {reason}."))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            return Latencies(pgbench_log.reduce_log(log), (*remarks, f"Percentiles from the kept log: {reason}."))
+            lines = think.responses(log) if think else log
+            return Latencies(pgbench_log.reduce_log(lines), (*remarks, f"Percentiles from the kept log: {reason}."))
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
 

@@ -52,13 +52,14 @@ def littles_law(evidence: Evidence) -> Finding | None:
 
 
 def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
-    """Return what a transaction took its client: with its own connection where it had one, without waiting its turn."""
+    """Return what a transaction took its client: with its own connection and pause, without waiting its turn."""
     latency = _latency_range_ms(evidence)
     is_unknown = evidence.connect_each and evidence.connection_time_ms is None and not evidence.tps_excluding
     if latency is None or is_unknown:
         return None
     beside_ms = (evidence.connection_time_ms or 0.0) if evidence.connect_each else 0.0
     beside_ms -= (evidence.lag_average_ms or 0.0) if evidence.rate_limited else 0.0
+    beside_ms += evidence.pause_average_ms
     return max(0.0, latency[0] + beside_ms), max(0.0, latency[1] + beside_ms)
 
 

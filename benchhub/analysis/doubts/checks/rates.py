@@ -12,6 +12,7 @@ CONNECTING_TOLERANCE = 0.02
 SLACK_S = 0.25
 # A gap between transactions offered at random that is this many times the average comes once in 500 million.
 LONGEST_GAPS = 20
+THINKING_END_SHARE = 0.01
 FEWEST_SECONDS, SHORT_S = 5, 0.5
 PROGRESS_TOLERANCE = 0.05
 
@@ -69,12 +70,27 @@ def _against_plan(evidence: Evidence, loaded_s: float) -> Finding | None:
     if lasted_s <= planned_s * (1 + RATE_TOLERANCE) + SLACK_S:
         return None
     longest_ms = evidence.latency_max_ms
+    longest_ms = None if longest_ms is None else longest_ms + evidence.longest_pause_ms
     if longest_ms is None or evidence.failed_transactions:
         return "overrun", f"{numbers}, {planned_s:,.4g} s were asked for: the last transaction took that long."
     if lasted_s <= planned_s * (1 + RATE_TOLERANCE) + SLACK_S + longest_ms / 1000:
         return None
     return "rate", (
         f"{numbers}, {planned_s:,.4g} s were asked for, and the longest transaction took {longest_ms / 1000:,.4g} s."
+    )
+
+
+def thinking_end(evidence: Evidence) -> Finding | None:
+    """Check that the run did not wait long for clients that still thought at its end: TPS has that time in it."""
+    lasted_s, planned_s = evidence.lasted_s, evidence.duration_s
+    if not evidence.longest_pause_ms or not evidence.duration_is_planned or lasted_s is None or not planned_s:
+        return None
+    waited_s = lasted_s - planned_s
+    if waited_s <= THINKING_END_SHARE * planned_s + SLACK_S:
+        return None
+    return "thinking-end", (
+        f"After {planned_s:,.4g} s the run waited {waited_s:,.3g} s for clients that still thought: its TPS is up to "
+        f"{waited_s / lasted_s:.1%} too low. Run longer."
     )
 
 

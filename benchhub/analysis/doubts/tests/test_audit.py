@@ -46,6 +46,23 @@ def test_one_slow_second_bounds_nothing_that_came_after_it() -> None:
     assert codes(short) == []
 
 
+def test_clients_that_think_are_as_busy_as_their_cycles_are_long() -> None:
+    """100 clients at 1,000 TPS have cycles of 100 ms: 10 of response and 90 of thought."""
+    thinking = replace(SOUND, clients=100, threads=5, pause_average_ms=90.0, longest_pause_ms=900.0)
+    assert codes(thinking) == []
+    assert codes(replace(thinking, pause_average_ms=0.0)) == ["clients-idle"]
+    assert codes(replace(thinking, pause_average_ms=120.0)) == ["littles-law"]
+
+
+def test_a_run_that_waits_for_clients_that_think_has_a_tps_too_low() -> None:
+    late = Evidence(clients=10, tps=1_000.0, transactions=63_000, duration_s=60.0, duration_is_planned=True)
+    assert "thinking-end" not in codes(late)
+    text = the_sentence(replace(late, longest_pause_ms=5_000.0, latency_max_ms=10.0))
+    assert text == (
+        "After 60 s the run waited 3 s for clients that still thought: its TPS is up to 4.8% too low. Run longer."
+    )
+
+
 def test_progress_that_covers_the_run_comes_to_its_transactions() -> None:
     covered = replace(SOUND, progress=(1_000.0,) * 59)
     assert codes(covered) == []

@@ -48,6 +48,18 @@ def test_a_sound_plan_is_not_odd():
         # Two cycles of 5 minutes are 600 s.
         (planning_warnings.short_of_checkpoints, {"duration_s": 599}, "shorter than two checkpoint cycles (600 s)"),
         (planning_warnings.short_of_checkpoints, {"checkpoint_timeout_s": 1800}, "checkpoint cycles (3,600 s)"),
+        # 1 / 0.1 s and 97 / 0.1 s.
+        (
+            planning_warnings.bounded_by_thinking,
+            {"pause_ms": 100},
+            "so they make at most 10 TPS at 1 and 970 TPS at 97 clients, whatever pg18",
+        ),
+        # 2 s x (1 + ln 97) are 11.1 s, more than 1% of 600 s.
+        (
+            planning_warnings.ends_thinking,
+            {"pause_ms": 2000},
+            "up to 11 s, and that time is in its TPS: runs of 1,115 s",
+        ),
         (planning_warnings.short, {"duration_s": 29}, "Runs shorter than 30 s"),
         # 2,000 logged a second x 0.01 x 5 s x 3 repeats are 300 of 1,000; of 1 s 60 of 100.
         (

@@ -33,6 +33,7 @@ def queued(own, system):
     [
         ({"max_tries": 3}, "14", "pgbench 14 does not know more than one try; use 15 or newer."),
         ({"failures_detailed": True}, "14", "pgbench 14 does not know failures in detail; use 15 or newer."),
+        ({"think_ms": 50}, "12", "pgbench 12 does not know think times; use 13 or newer."),
         ({"partitions": 4}, "12", "pgbench 12 does not know partitions; use 13 or newer."),
         ({"partitions": 4, "unlogged": True}, "18", "pgbench 18 makes only the accounts unlogged"),
     ],
@@ -75,6 +76,13 @@ def test_plan_experiment_and_run_show_what_sets_a_workload_apart(planner, server
     assertContains(run, "connect each")
 
 
+def test_the_plan_says_which_throughput_clients_that_think_cannot_exceed(planner, servers, workload):
+    """A client that pauses 40 ms on average begins at most 25 transactions a second."""
+    answer = planner.post(PLAN, form_of(workload(think_ms=40), *servers))
+    assertContains(answer, "they make at most 25 TPS at 1 and 200 TPS at 8 clients")
+    assertContains(answer, "thinks 40 ms before each transaction")
+
+
 def test_a_plan_of_defaults_says_nothing_of_them(planner, servers, workload):
     assertNotContains(planner.post(PLAN, form_of(workload(), *servers)), "Other than by default")
 
@@ -89,7 +97,7 @@ def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload
         return digests.digest(specs.protocol_form(experiment, system)), specs.recipe_digest(own)
 
     protocol, data_set = forms()
-    for options in ({"connect_each": True}, {"max_tries": 2}, {"failures_detailed": True}):
+    for options in ({"connect_each": True}, {"max_tries": 2}, {"failures_detailed": True}, {"think_ms": 50}):
         assert forms(**options)[0] != protocol
         assert forms(**options)[1] == data_set
     for options in ({"fillfactor": 90}, {"foreign_keys": True}, {"unlogged": True}, {"partitions": 2}):

@@ -79,6 +79,23 @@ def test_a_partition_method_without_partitions_makes_no_difference(engineer):
     assert Workload.objects.get().parameters == PLAIN
 
 
+def test_a_think_time_is_typed_kept_and_shown_with_how_it_is_distributed(engineer):
+    engineer.post(reverse("workload-add"), {**TYPED, **UNCHANGED, "think_ms": "200"})
+    made = Workload.objects.get()
+    assert made.parameters == {**PLAIN, "think_ms": 200}
+    page = engineer.get(reverse("workload", args=[made.pk]))
+    assertContains(page, "<dt>Think time, ms</dt><dd>200</dd>", html=True)
+    assertContains(page, "<dt>Think times are</dt><dd>exponential</dd>", html=True)
+    sent = {"kind": "pgbench", "name": "other", **PLAIN, "think_ms": 200, "max_tries": 2}
+    answer = engineer.post("/api/v1/workloads/", sent, content_type="application/json")
+    assert (answer.status_code, "retry would think again" in answer.content.decode()) == (422, True)
+
+
+def test_a_distribution_without_a_think_time_makes_no_difference(engineer):
+    engineer.post(reverse("workload-add"), {**TYPED, **UNCHANGED, "think_distribution": "constant"})
+    assert Workload.objects.get().parameters == PLAIN
+
+
 @pytest.mark.parametrize(
     ("typed", "field", "sentence"),
     [
@@ -100,7 +117,7 @@ def test_what_pgbench_cannot_take_is_refused_beside_the_field_which_is_unfolded(
 
 def test_custom_scripts_have_the_same_options(engineer):
     options = {option.name for option in tools.get("pgbench").kinds[0].fields if option.is_rare}
-    assert options == OPTIONS.keys()
+    assert options == OPTIONS.keys() | {"think_ms", "think_distribution"}
     assert options <= forms_by_kind()["scripts"].base_fields.keys()
     form = forms_by_kind()["scripts"](
         {"name": "own", "tool": "pgbench", "script_1": "SELECT 1;", "query_mode": "simple", "scale": "10",
