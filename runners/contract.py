@@ -19,6 +19,8 @@ OVERDUE_FILE = "overdue"
 
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
+# Measures of one segment of a load shape: before its number from 1 and their name, as in segment_2_offered_tps.
+SEGMENT = "segment_"
 # The measure that says that one in so many reads was looked at; absent where each was.
 READS_PER_LOOK = "reads_per_look"
 

@@ -40,7 +40,15 @@ NOT_PAGES |= {"token-revoke", "standstill"}
 NOT_PAGES |= {"second-factor", "second-factor-recovery", "second-factor-remove"}
 NOT_PAGES |= {"price-sheet-preview", "price-sheet-csv", "licence-model-preview", "price-unit"}
 NOT_PAGES |= {"comparison-keep", "comparison-publish", "snapshot-file", "link-pause", "link-resume", "shared-file"}
-NOT_PAGES |= {"shared-open-file", "run-bundle", "run-series", "run-latency", "run-telemetry", "published-publish"}
+NOT_PAGES |= {
+    "shared-open-file",
+    "run-bundle",
+    "run-series",
+    "run-latency",
+    "run-segments",
+    "run-telemetry",
+    "published-publish",
+}
 NOT_PAGES |= {"comparability-withdraw", "design-again", "shared-card", "calendar-csv", "leaderboard-csv"}
 REVISED = ("hardware", "licence-model", "price-sheet", "configuration", "workload", "instance")
 NOT_PAGES |= {f"{kind}-show-again" for kind in REVISED}

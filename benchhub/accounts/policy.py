@@ -17,7 +17,7 @@ VIEWERS = frozenset({
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
     "os-settings-helper",
-    "run-series", "run-latency", "run-telemetry",
+    "run-series", "run-latency", "run-segments", "run-telemetry",
     "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
     "hosts", "host", "host-times", "instances", "instance-test", "cluster", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",

@@ -62,6 +62,7 @@ urlpatterns = [
     path("runs/<int:pk>/bundle.tar.gz", run_page.run_bundle, name="run-bundle"),
     path("runs/<int:pk>/series.csv", run_page.run_series, name="run-series"),
     path("runs/<int:pk>/latency.csv", run_page.run_latency, name="run-latency"),
+    path("runs/<int:pk>/segments.csv", run_page.run_segments, name="run-segments"),
     path("runs/<int:pk>/telemetry.csv", run_page.run_telemetry, name="run-telemetry"),
     path("runs/<int:pk>/evidence/<path:name>", run_page.evidence, name="evidence"),
 ]

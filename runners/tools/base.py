@@ -16,7 +16,7 @@ from typing import Any
 
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools.claims import SERVER_VERSION, Claim, Contradiction, Fact, contradictions
-from runners.tools.kinds import Description, Expectation, Kind, PublishedWorkload, Script
+from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, PublishedWorkload, Script
 from runners.tools.parts import Part
 
 # What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
@@ -158,6 +158,15 @@ class Tool(ABC):
         """Return the rate at which transactions are offered; 0 where they run as fast as they can."""
         del parameters
         return 0
+
+    def planned_segments(self, parameters: Mapping[str, Any]) -> Sequence[PlannedSegment]:
+        """Return the rates that follow on each other within a run; empty for a load that stays the same."""
+        del parameters
+        return ()
+
+    def at_first_segment(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters of a load that stays as it begins; unchanged where there are no segments."""
+        return parameters
 
     def at_rate(self, parameters: Mapping[str, Any], rate_tps: int, latency_limit_ms: float) -> Mapping[str, Any]:
         """Return the parameters with transactions offered at a rate. Raises ValueError where `takes_rate` is false."""

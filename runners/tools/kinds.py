@@ -76,6 +76,17 @@ class Sql(Field):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoadShape(Field):
+    """Optional rates that follow on each other; its value is a text, in the form that `canonical` gives it.
+
+    `canonical` raises ValueError for what is refused.
+    """
+
+    canonical: Callable[[str], str]
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scripts(Field):
     """Texts with weights; its value is a list of {"text", "weight"}. `check` takes a number from 1 and a text."""
 
@@ -147,6 +158,14 @@ class Script:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedSegment:
+    """A part of a run in which transactions are offered at one rate."""
+
+    rate_tps: int
+    duration_s: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """Facts that the numbers of a run must agree with, by its parameters.
@@ -154,7 +173,7 @@ class Expectation:
     `commits_per_transaction` is None where nobody can tell.
     `average_latency` says what the printed average is: timed one by one, or of clients and rate unless a deviation
     stands beside it; empty where it is read from the log. `longest_pause_ms` is how long a client may pause before a
-    transaction, by design.
+    transaction, by design. `is_steady`: the load stays the same for the whole run, so that throughput should too.
     """
 
     commits_per_transaction: int | None = 1
@@ -162,3 +181,4 @@ class Expectation:
     connects_each: bool = False
     average_latency: Literal["", "timed", "of clients"] = ""
     longest_pause_ms: float = 0.0
+    is_steady: bool = True

@@ -116,6 +116,7 @@ run-live: GET runs/{id}/log/{stream}/
 experiment-live: GET experiments/{id}/curves/
 run-series: GET runs/{id}/series/
 run-latency: GET runs/{id}/series/
+run-segments: GET runs/{id}/
 run-telemetry: GET runs/{id}/series/
 evidence: GET runs/{id}/evidence/, GET runs/{id}/evidence/{file}/
 run-bundle: GET runs/{id}/bundle/

@@ -14,6 +14,7 @@ from benchhub.analysis.planning import deadlines, design
 from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Run, System
 from benchhub.bench.queue import timetable
 from benchhub.catalog.models import DataSet
+from runners import tools
 from runners.contract import RunSpec
 
 from . import specs
@@ -155,7 +156,8 @@ def spec_for(experiment: Experiment, step: Step) -> RunSpec:
         return specs.load_spec(experiment, step.system)
     spec = specs.run_spec(experiment, step.system, max(step.clients, 1))
     if step.kind == Run.Kind.WARMUP:
-        return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
+        parameters = tools.get(spec.tool).at_first_segment(spec.parameters)
+        return replace(spec, parameters=parameters, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
     spec = replace(spec, watch_idle_s=specs.QUIET_S if step.is_canary else 0)
     return specs.at_rate(experiment, spec, step.rate_tps, specs.cpus(spec, step.system)) if step.rate_tps else spec
 

@@ -16,7 +16,7 @@ from benchhub.catalog.instances.clusters import asked_cluster
 from benchhub.catalog.models import Workload
 from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
-from runners.contract import Cluster, DataCopy, Endpoint, RunSpec
+from runners.contract import Cluster, DataCopy, Endpoint, Kind, RunSpec
 from runners.tools import sampling
 
 LOAD_GUESS_S = 10
@@ -78,7 +78,7 @@ def open_loop_form(experiment: Experiment) -> dict[str, int]:
     return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
 
 
-def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
+def run_spec(experiment: Experiment, system: System, clients: int, kind: Kind = "measure") -> RunSpec:
     instance, parameters = system.instance, experiment.workload.parameters
     cluster = instance.own_cluster
     is_restarted = experiment.restart and cluster is None
@@ -94,6 +94,7 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
             user=instance.username,
         ),
         parameters=parameters,
+        kind=kind,
         clients=clients,
         threads=resolve_threads(experiment.thread_rule, clients),
         duration_s=experiment.duration_s,
@@ -114,7 +115,7 @@ def run_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
 
 def load_spec(experiment: Experiment, system: System) -> RunSpec:
     """Return the spec of a load of the data set; on an own cluster with the copy that it may take or leave."""
-    spec = replace(run_spec(experiment, system, 1), kind="load")
+    spec = run_spec(experiment, system, 1, "load")
     if spec.cluster is None or experiment.no_copies:
         return spec
     copy = DataCopy(copy_key(experiment, system), keeps=experiment.loading == Experiment.Loading.EACH)
@@ -141,6 +142,8 @@ def sampled(spec: RunSpec, system: System, workload: Workload) -> RunSpec:
     tool = tools.get(spec.tool)
     if not tool.samples_log:
         return spec
+    if rate_tps := tool.rate_tps(workload.parameters):
+        return sampling.planned(spec, rate_tps, rate_tps, cpus(spec, system))
     seen_tps = expected_tps(spec.clients, Result.objects.tps_by_clients(system, workload))
     guess_tps = min(spec.clients, system.hardware.threads) * tool.tps_guess(workload.parameters)
     if pause_ms := tool.pause_ms(workload.parameters):

@@ -9,6 +9,7 @@ from benchhub.analysis.doubts import steadiness
 from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.doubts.verdict import RunFacts
 from benchhub.bench.models import Run
+from runners import tools
 
 CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
@@ -26,11 +27,13 @@ def facts(
     `series` is the throughput over time with its step in seconds; `deltas` as counters.deltas has them.
     """
     transactions = measures.get("transactions")
+    is_steady = tools.get(run.spec["tool"]).expectation(run.spec.get("parameters") or {}).is_steady
     return RunFacts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
         doubts=tuple(doubts),
-        steadiness=steadiness.of_series(*series) if series else None,
+        # A load that varies by its plan gives no steady throughput.
+        steadiness=steadiness.of_series(*series) if series and is_steady else None,
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),

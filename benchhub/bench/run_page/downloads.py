@@ -15,6 +15,7 @@ from benchhub.ui.csv_cells import harmless
 from . import bundle as bundles
 from .series import SeriesGroup
 from .timeline.panels import Timeline
+from .timeline.segments import HEADS, SegmentRow
 
 SERIES = ("metric", "unit", "second", "value")
 TELEMETRY = ("panel", "metric", "unit", "second", "value")
@@ -65,6 +66,11 @@ def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
         if count
     )
     return _csv(f"run-{run}-latency.csv", LATENCY, lines)
+
+
+def segments(run: int, rows: Iterable[SegmentRow]) -> HttpResponse:
+    """Answer with a line per segment of a load shape."""
+    return _csv(f"run-{run}-segments.csv", HEADS, (row.cells for row in rows))
 
 
 def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:

@@ -110,6 +110,8 @@ def script_title(histogram: str) -> str:
     number = histogram.removeprefix("latency of script ")
     if number != histogram and number.isdigit():
         return f"script {int(number) + 1}"
+    if histogram.startswith("latency of segment "):
+        return histogram.removeprefix("latency of ")
     return "all" if histogram == "latency" else histogram
 
 

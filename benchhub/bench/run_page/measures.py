@@ -11,6 +11,7 @@ from benchhub.analysis.doubts.verdict import RunFacts, Verdict
 from benchhub.bench.models import Result, Run, Series
 from benchhub.bench.results import run_facts
 from benchhub.ui.facts import Fact, in_words
+from runners.contract import SEGMENT
 from runners.tools import Tool
 
 from . import figures, types
@@ -19,8 +20,13 @@ from . import figures, types
 def measure_facts(result: Result, tool: Tool) -> list[Fact]:
     """Return the measures that the page does not have in large figures above."""
     above = {result.unit.lower(), tool.strict_measure, "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
-    names = [name for name in result.measures if name not in above and not types.is_per_type(name)]
+    names = [name for name in result.measures if name not in above and not _is_of_a_part(name)]
     return [_fact(name, **result.measures[name]) for name in names]
+
+
+def _is_of_a_part(measure: str) -> bool:
+    """Tell whether it stands in a table of its own, by type of transaction or by segment."""
+    return types.is_per_type(measure) or measure.startswith(SEGMENT)
 
 
 def unreported_text(spec: Mapping[str, Any], result: Result) -> str:

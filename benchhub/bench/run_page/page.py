@@ -44,6 +44,7 @@ from .settings import OsSetting, Setting, os_rows, requested_settings, setting_r
 from .spec import spec_facts
 from .timeline import figure, panels
 from .timeline.ghosts import ghosts_of
+from .timeline.segments import SegmentRow, segment_rows
 from .types import Type, logged_share
 
 
@@ -172,6 +173,10 @@ class RunPage:
     @cached_property
     def types(self) -> list[tuple[Type, dict[str, float | None]]]:
         return type_rows(self.result, self._histograms, self.run.spec) if self.result else []
+
+    @cached_property
+    def segments(self) -> list[SegmentRow]:
+        return segment_rows(self.result, self._histograms, self.run.spec) if self.result else []
 
     @cached_property
     def _run_facts(self) -> RunFacts | None:

@@ -94,6 +94,14 @@ def run_latency(_request: HttpRequest, pk: int) -> HttpResponse:
     return downloads.latency(pk, get_object_or_404(Run, pk=pk).histograms.order_by("name"))
 
 
+def run_segments(_request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer with a line per segment of a load shape."""
+    run = get_object_or_404(runs(), pk=pk)
+    if not (rows := RunPage(run).segments):
+        raise Http404
+    return downloads.segments(pk, rows)
+
+
 def run_set_aside(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("system"), pk=pk)
     permits.require_counting(request.user, run)

@@ -72,6 +72,21 @@ class VariablesField(SettingsField):
         return variables
 
 
+class LoadShapeField(forms.CharField):
+    """Rates and seconds as text, kept in one form."""
+
+    def __init__(self, shape: kinds.LoadShape, **options: Any) -> None:
+        self.canonical = shape.canonical
+        widget = forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "placeholder": shape.example})
+        super().__init__(required=False, widget=widget, **options)
+
+    def clean(self, value: Any) -> str:
+        try:
+            return self.canonical(super().clean(value))
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
+
 def script_slots(scripts: kinds.Scripts, slots: range) -> Iterator[tuple[str, forms.Field]]:
     """Yield (name, field) of a text and a weight for each slot; the first must be filled."""
     for number in slots:
@@ -136,5 +151,6 @@ FORM_FIELDS: Mapping[type[kinds.Field], Callable[[Any], forms.Field]] = MappingP
         kinds.Weights: lambda field: WeightsField(field, **_words(field)),
         kinds.Variables: lambda field: VariablesField(field, **_words(field)),
         kinds.Sql: _sql,
+        kinds.LoadShape: lambda field: LoadShapeField(field, **_words(field)),
     }
 )

@@ -15,7 +15,10 @@ from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
 from .log import REDUCE_AWK
-from .pacing import scripts
+from .pacing import scripts, segments
+from .pacing.layers import at_first_rate, layer_spec
+from .pacing.segments import SEGMENTS_AWK, SEGMENTS_FILE, START_FILE
+from .pacing.shape import Layer, Shape
 from .pacing.think import AWK as THINK_AWK
 from .parameters import ACCOUNTS_PER_SCALE, Parameters, arguments, check, init_digest, version_of
 
@@ -122,7 +125,9 @@ def warmup_command(spec: RunSpec) -> str:
     Only when it fails does its stderr go to the caller's too: the measured run's output stays by itself.
     """
     parameters = check(spec)
-    pgbench = " ".join(_run_words(spec, parameters, spec.warmup_s))
+    # The warm-up of a load shape is at its first rate.
+    own = at_first_rate(spec, parameters.shape) if parameters.shape else spec
+    pgbench = " ".join(_run_words(own, check(own), spec.warmup_s))
     return f"""\
 rc=0
 {scripts.write_command(spec, parameters)}{pgbench} > {WARMUP_FILE} 2> warmup.err || rc=$?
@@ -136,7 +141,7 @@ def pilot_command(spec: RunSpec) -> str:
 
     Empty where nothing is to be chosen. A load that fails tells no rate, and fails again where it is measured.
     """
-    if not spec.pilot_s or not spec.log_sampling_rate:
+    if not spec.pilot_s or not spec.log_sampling_rate or check(spec).shape:
         return ""
     if spec.warmup_s:
         return sampling.share_command(spec, WARMUP_FILE)
@@ -149,6 +154,8 @@ def pilot_command(spec: RunSpec) -> str:
 def measure_command(spec: RunSpec) -> str:
     """Return the command that runs the load for `duration_s`; its exit code is pgbench's. It leaves started_epoch."""
     parameters = check(spec)
+    if parameters.shape:
+        return _shaped_command(spec, parameters, parameters.shape)
     words = _run_words(spec, parameters, spec.duration_s)
     folder = ""
     if spec.log_sampling_rate:
@@ -160,6 +167,41 @@ rc=0
 {" ".join(words)} || rc=$?
 (exit "$rc")
 """
+
+
+def _shaped_command(spec: RunSpec, parameters: Parameters, shape: Shape) -> str:
+    """Return the command that runs the processes of a load shape; what they print comes out in their order at the end.
+
+    Its exit code is that of the last process that failed.
+    """
+    layers = list(enumerate(shape.layers(spec.clients, spec.threads)))
+    starts = "".join(
+        f"(sleep {layer.start_s}; exec {' '.join(_layer_words(spec, layer, number))}) > layer_{number}.out"
+        f' 2> layer_{number}.err &\nprocesses="$processes $!"\n'
+        for number, layer in layers
+    )
+    outputs, errors = (" ".join(f"layer_{number}.{end}" for number, _ in layers) for end in ("out", "err"))
+    logs = f"mkdir -p log &&\n{sampling.share_kept(spec)}" if spec.log_sampling_rate else ""
+    return f"""\
+rc=0
+processes=
+{scripts.write_command(spec, parameters)}{logs}date +%s > started_epoch && date +%s.%N > {START_FILE} || rc=1
+if [ "$rc" -eq 0 ]; then
+{starts}for process in $processes; do wait "$process" || rc=$?; done
+cat {outputs}
+cat {errors} >&2
+rm -f {outputs} {errors}
+fi
+(exit "$rc")
+"""
+
+
+def _layer_words(spec: RunSpec, layer: Layer, number: int) -> list[str]:
+    own = layer_spec(spec, layer)
+    words = _run_words(own, check(own), layer.duration_s)
+    if spec.log_sampling_rate:
+        words[1:1] = ["-l", f"--log-prefix=log/pgbench_log.{number}", *sampling.share_words(spec)]
+    return words
 
 
 def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[str]:
@@ -191,9 +233,8 @@ def reduce_command(spec: RunSpec) -> str:
     """
     if spec.log_sampling_rate == 0:
         return ""
-    think = check(spec).think
-    awk, pauses = (f"awk {shlex.join(think.awk_values())}", THINK_AWK) if think else ("awk", "")
-    latencies, by_second = (shlex.quote(pauses + program) for program in (REDUCE_AWK, SECONDS_AWK))
+    awk, before, further = _log_programs(check(spec))
+    latencies, by_second = (shlex.quote(before + program) for program in (REDUCE_AWK, SECONDS_AWK))
     # Before 10 there is no --log-prefix and the log lies in the current folder.
     is_new = version_of(spec.tool_version) >= (10,)
     gather = "" if is_new else "mv pgbench_log.* log/ 2> /dev/null\n"
@@ -203,7 +244,7 @@ def reduce_command(spec: RunSpec) -> str:
         mv latency.part latency.hist && rm -f latency.error
     fi
     {awk} {by_second} log/pgbench_log.* > seconds.part 2> /dev/null && mv seconds.part {SECONDS_FILE}
-    bytes=$(($(cat log/pgbench_log.* | wc -c)))
+{further}    bytes=$(($(cat log/pgbench_log.* | wc -c)))
     if [ "$bytes" -gt {KEPT_LOG_CAP_BYTES} ] || ! cat log/pgbench_log.* | gzip > log.gz 2> /dev/null; then
         rm -f log.gz
         echo "$bytes" > log.dropped
@@ -211,3 +252,14 @@ def reduce_command(spec: RunSpec) -> str:
 fi
 rm -rf latency.part seconds.part log
 """
+
+
+def _log_programs(parameters: Parameters) -> tuple[str, str, str]:
+    """Return awk with its values, what stands before its programs, and further lines that read the log."""
+    if parameters.think:
+        return f"awk {shlex.join(parameters.think.awk_values())}", THINK_AWK, ""
+    if parameters.shape:
+        awk = f"awk {segments.awk_values(parameters.shape)}"
+        by_segment = f"    {awk} {shlex.quote(SEGMENTS_AWK)} log/pgbench_log.* > {SEGMENTS_FILE} 2> /dev/null\n"
+        return awk, segments.AWK, by_segment
+    return "awk", "", ""

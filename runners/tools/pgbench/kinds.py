@@ -72,6 +72,22 @@ PUBLISHED: Mapping[str, tuple[PublishedWorkload, ...]] = MappingProxyType(
     }
 )
 
+# Each lasts three minutes. Scale and rates are those of a small machine.
+SHAPES = {
+    "steps": ("Load in steps", ", ".join(f"{rate_tps} for 45" for rate_tps in (100, 200, 300, 400))),
+    "ramp": ("Load on a ramp", ", ".join(f"{rate_tps} for 18" for rate_tps in range(50, 550, 50))),
+    "burst": ("Load with a burst", "100 for 60, 500 for 20, 100 for 100"),
+}
+SHAPE_PRESETS = {
+    name: Preset(
+        title=title,
+        name=title,
+        parameters={"script": "tpcb-like", "query_mode": "prepared", "scale": 50, "load_shape": text},
+        remark="Give its runs a duration of 180 s. The rates are to be changed to those of interest.",
+    )
+    for name, (title, text) in SHAPES.items()
+}
+
 WHOLE_NUMBER = re.compile(r"-?\d{1,18}")
 QUERY_MODE = Choice(
     name="query_mode",
@@ -149,6 +165,7 @@ BUILTIN = Kind(
     ),
     refused_at="scale",
     to_parameters=_builtin,
+    presets=SHAPE_PRESETS,
 )
 CUSTOM_SCRIPTS = Kind(
     name="scripts",

@@ -18,17 +18,24 @@ The columns are those of pgbench 9.3 to 18, as the chapter on pgbench in each ve
 
 from __future__ import annotations
 
+import gzip
+import io
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from runners.contract import Histogram
+from runners.contract import Histogram, Measure, Outputs, RunSpec
 from runners.tools import histogram
+from runners.tools.printed import text_of
+
+from .pacing.think import Think
 
 HEADER = "benchhub-latency 1"
 KINDS = ("skipped", "failed", "serialization", "deadlock")
 UNREADABLE = "unreadable"
 PROCESSED = "processed"
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 # Longer numbers are no times and no scripts; they would also lose digits in awk, which computes in binary64.
 LONGEST_TIME = 15
 LONGEST_SCRIPT = 4
@@ -203,3 +210,63 @@ def script_histogram(reduction: Reduction, script: int, sampling_rate: float) ->
         max_us=totals.max_us,
         sampling_rate=sampling_rate,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it."""
+
+    reduction: Reduction | None
+    remarks: tuple[str, ...] = ()
+
+
+def read_latencies(spec: RunSpec, outputs: Outputs, think: Think | None) -> Latencies:
+    """Return the latencies of a run's log, reduced on the driver, or here where it kept the log alone."""
+    if spec.log_sampling_rate == 0:
+        return Latencies(None, ("No percentiles: transactions were not logged.",))
+    dropped = outputs.files.get("log.dropped", b"").strip()
+    remarks = () if not dropped else (_dropped_remark(dropped),)
+    try:
+        text = text_of(outputs.files["latency.hist"])
+        return Latencies(read_reduction(text), remarks)
+    except (KeyError, ValueError) as error:
+        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error), think)
+
+
+def _dropped_remark(dropped: bytes) -> str:
+    size = f"{int(dropped):,} bytes" if dropped.isdigit() else "of unknown size"
+    return f"The log of transactions ({size}) was not kept; what was read from it is the histogram."
+
+
+def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
+    errors = text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
+    if errors:
+        return f"the log could not be reduced on the driver ({errors[-1][:200]})"
+    return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
+
+
+def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, think: Think | None) -> Latencies:
+    """Reduce the log here where the driver could not but kept it."""
+    if "log.gz" not in outputs.files:
+        return Latencies(None, (*remarks, f"No percentiles: {reason}."))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
+            lines = think.responses(log) if think else log
+            return Latencies(reduce_log(lines), (*remarks, f"Percentiles from the kept log: {reason}."))
+    except (OSError, EOFError, zlib.error) as error:
+        return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
+
+
+def measures(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> dict[str, Measure]:
+    """Return the number, average and percentiles of the logged latencies; empty without a log."""
+    if reduction is None:
+        return {}
+    values = {"logged_transactions": Measure(float(reduction.transactions), "transactions")}
+    if histograms:
+        overall = histograms[0]
+        values["logged_latency_average_ms"] = Measure(overall.sum_us / overall.total / 1000, "ms")
+        for name, share in PERCENTILES.items():
+            latency_us = histogram.percentile_us(overall, share)
+            if latency_us is not None:
+                values[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
+    return values

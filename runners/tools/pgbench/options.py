@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field
 from typing import Any
 
-from runners.tools.kinds import Choice, Switch, WholeNumber
+from runners.tools.kinds import Choice, LoadShape, Switch, WholeNumber
 
 Version = tuple[int, ...]
-Question = Choice | Switch | WholeNumber
+Question = Choice | LoadShape | Switch | WholeNumber
 
 OLDEST: Version = (9, 3)
 KEY = "option"
@@ -37,10 +37,18 @@ class Option:
                 raise ValueError(f"pgbench's {name} must be a number, not {value!r}.")
             case Switch() if not isinstance(value, bool):
                 raise ValueError(f"pgbench's {name} must be true or false, not {value!r}.")
+            case LoadShape() as shape:
+                _check_shape(name, value, shape)
             case WholeNumber() as number:
                 _check_whole_number(name, value, number)
             case Choice() as choice if value not in (values := [value for value, _ in choice.choices]):
                 raise ValueError(f"pgbench's {name} must be {' or '.join(values)}, not {value!r}.")
+
+
+def _check_shape(name: str, value: Any, question: LoadShape) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"pgbench's {name} must be a text such as {question.example}, not {value!r}.")
+    question.canonical(value)
 
 
 def _check_whole_number(name: str, value: Any, question: WholeNumber) -> None:

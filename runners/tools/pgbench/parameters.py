@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from runners.contract import RunSpec
-from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
+from runners.tools.kinds import Choice, LoadShape, Switch, WholeNumber, chosen_from
 
 from .options import OLDEST, Option, Version, option, option_of
+from .pacing import shape
 from .pacing.think import DISTRIBUTIONS, LONGEST_THINK_MS, VARIABLES, Think
 from .texts import check_init, check_text, check_variables, check_weight
 
@@ -141,6 +142,20 @@ class Parameters:
     latency_limit_ms: float = option(
         0, feature="a latency limit", argument="-L {:.15g}", words="latency limit {:,.15g} ms", since=(9, 5)
     )
+    load_shape: str = option(
+        "",
+        feature="load shapes",
+        words="offered at a rate (TPS) for so many seconds: {}",
+        since=(10,),
+        question=LoadShape(
+            name="load_shape",
+            label="Load shape",
+            canonical=shape.canonical,
+            example="100 for 60, 400 for 20, 100 for 60",
+            help_text="Rates that follow on each other within a run: transactions a second, for so many seconds. The "
+            "run has to last as long as all of them. Empty: no rate. Needs pgbench 10 or newer.",
+        ),
+    )
     think_ms: int = option(
         0,
         feature="think times",
@@ -204,9 +219,26 @@ class Parameters:
     init: str = ""
 
     @property
+    def shape(self) -> shape.Shape | None:
+        """Return the rates that follow on each other in a run; None where there is no load shape."""
+        return shape_of({"load_shape": self.load_shape})
+
+    @property
     def think(self) -> Think | None:
         """Return how clients pause before each transaction; None where they do not."""
-        return Think(self.think_ms, self.think_distribution) if self.think_ms else None
+        return think_of({"think_ms": self.think_ms, "think_distribution": self.think_distribution})
+
+
+def shape_of(parameters: Mapping[str, Any]) -> shape.Shape | None:
+    """Return the load shape of parameters that were checked before; None where there is none."""
+    return shape.read(text) if (text := parameters.get("load_shape")) else None
+
+
+def think_of(parameters: Mapping[str, Any]) -> Think | None:
+    """Return the think time of parameters that were checked before; None where there is none."""
+    if not (think_ms := parameters.get("think_ms")):
+        return None
+    return Think(think_ms, parameters.get("think_distribution", DISTRIBUTIONS[0]))
 
 
 FIELDS = {field.name: field for field in fields(Parameters)}
@@ -254,6 +286,8 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     _check_scripts(checked)
     check_init(checked.init)
     _check_think(checked)
+    if checked.load_shape and (checked.rate_tps or checked.think_ms):
+        raise ValueError("A load shape has rates of its own: leave out the other rate, or the think time.")
     # What means nothing without another parameter is left out, so that it can make no difference.
     idle = {name: FIELDS[name].default for name, other in DEPENDENT.items() if not getattr(checked, other)}
     return Parameters(**{**parameters, "scripts": scripts, **idle})
@@ -350,6 +384,7 @@ def check(spec: RunSpec) -> Parameters:
     _check_version(spec.tool_version, parameters)
     if spec.kind == "measure":
         _check_level(spec)
+        _check_shape(spec, parameters)
     return parameters
 
 
@@ -379,6 +414,14 @@ def _check_level(spec: RunSpec) -> None:
         raise ValueError(f"A warm-up cannot take {spec.warmup_s} seconds.")
     if not 0 <= spec.log_sampling_rate <= 1:
         raise ValueError(f"The share of logged transactions must be from 0 to 1, not {spec.log_sampling_rate}.")
+
+
+def _check_shape(spec: RunSpec, parameters: Parameters) -> None:
+    if (planned := parameters.shape) is None:
+        return
+    planned.layers(spec.clients, spec.threads)
+    if spec.duration_s != planned.duration_s:
+        raise ValueError(f"The load shape takes {planned.duration_s:,} s: give its runs that duration, not another.")
 
 
 def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
@@ -15,7 +12,7 @@ from runners.tools import seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
-from runners.tools.kinds import Description, Expectation, Kind, Script
+from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script
 from runners.tools.parts import Part, refusal
 from runners.tools.printed import main_errors, text_of
 from runners.tools.sampling import as_logged
@@ -26,12 +23,10 @@ from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED
 from .log import Reduction
-from .pacing import responses
-from .pacing.think import Think
+from .pacing import responses, shaped, shaped_claims
 
 PARSER = "pgbench/3"
 WARMUP_METRIC = "warmup_tps"
-PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 LOAD_S_PER_SCALE = 0.3
 # High, for each hardware thread; of scripts that are not here as of select-only.
 TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
@@ -40,14 +35,6 @@ TABLE_BYTES_PER_SCALE, INDEX_BYTES_PER_SCALE = 13 * 2**20, 3 * 2**20
 CONNECTING_TPS_GUESS = 3_000.0  # starting a backend takes longer than any of these transactions
 WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
 LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it."""
-
-    reduction: Reduction | None
-    remarks: tuple[str, ...] = ()
 
 
 class Pgbench(Tool):
@@ -104,7 +91,7 @@ class Pgbench(Tool):
 
     def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters without custom scripts, which stand by themselves, and how clients think."""
-        think = pgbench_parameters.read(parameters).think
+        think = pgbench_parameters.think_of(parameters)
         further = {"think_distribution": think.distribution} if think else {}
         return {name: value for name, value in parameters.items() if name not in ("scripts", "init")} | further
 
@@ -145,7 +132,20 @@ class Pgbench(Tool):
         return {**parameters, "scale": scale}
 
     def rate_tps(self, parameters: Mapping[str, Any]) -> float:
-        return float(parameters.get("rate_tps") or 0)
+        """Return the rate; of a load shape its highest."""
+        planned = pgbench_parameters.shape_of(parameters)
+        return float(planned.peak_tps if planned else parameters.get("rate_tps") or 0)
+
+    def planned_segments(self, parameters: Mapping[str, Any]) -> Sequence[PlannedSegment]:
+        planned = pgbench_parameters.shape_of(parameters)
+        segments = planned.segments if planned else ()
+        return [PlannedSegment(segment.rate_tps, segment.duration_s) for segment in segments]
+
+    def at_first_segment(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        if (planned := pgbench_parameters.shape_of(parameters)) is None:
+            return parameters
+        steady = {name: value for name, value in parameters.items() if name != "load_shape"}
+        return {**steady, "rate_tps": planned.segments[0].rate_tps}
 
     def at_rate(self, parameters: Mapping[str, Any], rate_tps: int, latency_limit_ms: float) -> Mapping[str, Any]:
         return {**parameters, "rate_tps": rate_tps, "latency_limit_ms": latency_limit_ms}
@@ -175,19 +175,21 @@ class Pgbench(Tool):
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
     def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
-        return pgbench_claims.claims_of(spec, text_of(outputs.stdout))
+        text = text_of(outputs.stdout)
+        return shaped_claims.claims_of(spec, text) or pgbench_claims.claims_of(spec, text)
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
-        return pgbench_claims.facts_of(spec, is_own=is_own)
+        return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)
 
     def parts(self, text: str) -> tuple[Part, ...]:
         return output.LAYOUT.parts(text)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
-        think = pgbench_parameters.read(parameters).think
+        think = pgbench_parameters.think_of(parameters)
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
-            is_rate_limited=bool(parameters.get("rate_tps")),
+            is_rate_limited=bool(parameters.get("rate_tps") or parameters.get("load_shape")),
+            is_steady=not parameters.get("load_shape"),
             connects_each=bool(parameters.get("connect_each")),
             average_latency="" if think else "of clients",
             longest_pause_ms=think.longest_ms if think else 0.0,
@@ -224,6 +226,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     stderr = text_of(outputs.stderr)
     if failure := ending.failure(outputs):
         return _failed(failure)
+    if parameters.shape:
+        return shaped.result(spec, outputs, parameters.shape, parse_run)
     stdout = text_of(outputs.stdout)
     if several := refusal(output.LAYOUT, {"Standard output": stdout, "stderr": stderr}):
         return _failed(several)
@@ -236,7 +240,8 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
 
 
 def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[str, Measure]) -> RunResult:
-    latencies = _read_latencies(spec, outputs)
+    parameters = pgbench_parameters.read(spec.parameters)
+    latencies = pgbench_log.read_latencies(spec, outputs, parameters.think)
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
@@ -255,7 +260,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**measures, **_logged_measures(reduction, histograms)},
+        measures={**measures, **pgbench_log.measures(reduction, histograms)},
         series=(
             *reports.series,
             *_percentile_series(outputs, reports),
@@ -308,57 +313,6 @@ def _average_remarks(measures: Mapping[str, Measure]) -> list[str]:
     return ["The latency average is derived (duration x clients / transactions), not measured."]
 
 
-def _read_latencies(spec: RunSpec, outputs: Outputs) -> Latencies:
-    if spec.log_sampling_rate == 0:
-        return Latencies(None, ("No percentiles: transactions were not logged.",))
-    dropped = outputs.files.get("log.dropped", b"").strip()
-    remarks = () if not dropped else (_dropped_remark(dropped),)
-    try:
-        text = text_of(outputs.files["latency.hist"])
-        return Latencies(pgbench_log.read_reduction(text), remarks)
-    except (KeyError, ValueError) as error:
-        think = pgbench_parameters.read(spec.parameters).think
-        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error), think)
-
-
-def _dropped_remark(dropped: bytes) -> str:
-    size = f"{int(dropped):,} bytes" if dropped.isdigit() else "of unknown size"
-    return f"The log of transactions ({size}) was not kept; what was read from it is the histogram."
-
-
-def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
-    errors = text_of(outputs.files.get("latency.error", b"")).strip().splitlines()
-    if errors:
-        return f"the log could not be reduced on the driver ({errors[-1][:200]})"
-    return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
-
-
-def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, think: Think | None) -> Latencies:
-    """Reduce the log here where the driver could not but kept it."""
-    if "log.gz" not in outputs.files:
-        return Latencies(None, (*remarks, f"No percentiles: {reason}."))
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            lines = think.responses(log) if think else log
-            return Latencies(pgbench_log.reduce_log(lines), (*remarks, f"Percentiles from the kept log: {reason}."))
-    except (OSError, EOFError, zlib.error) as error:
-        return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
-
-
-def _logged_measures(reduction: Reduction | None, histograms: tuple[Histogram, ...]) -> dict[str, Measure]:
-    if reduction is None:
-        return {}
-    measures = {"logged_transactions": Measure(float(reduction.transactions), "transactions")}
-    if histograms:
-        overall = histograms[0]
-        measures["logged_latency_average_ms"] = Measure(overall.sum_us / overall.total / 1000, "ms")
-        for name, share in PERCENTILES.items():
-            latency_us = percentile_us(overall, share)
-            if latency_us is not None:
-                measures[f"latency_{name}_ms"] = Measure(latency_us / 1000, "ms")
-    return measures
-
-
 def _percentile_remarks(
     reduction: Reduction | None, histograms: tuple[Histogram, ...], transactions: float
 ) -> list[str]:
@@ -369,7 +323,11 @@ def _percentile_remarks(
     if histograms and histograms[0].sampling_rate < 1:
         counts = f"{histograms[0].total:,} of {transactions:,.0f}"
         remarks.append(f"Percentiles are from {_share_text(histograms[0].sampling_rate)} transactions: {counts}.")
-    absent = [n for n, share in PERCENTILES.items() if not histograms or percentile_us(histograms[0], share) is None]
+    absent = [
+        n
+        for n, share in pgbench_log.PERCENTILES.items()
+        if not histograms or percentile_us(histograms[0], share) is None
+    ]
     if absent:
         remarks.append(f"No {', '.join(absent)}: only {reduction.transactions:,} transactions were logged.")
     left_out = [f"{reduction.kinds[kind]:,} {kind}" for kind in pgbench_log.KINDS if reduction.kinds.get(kind)]

@@ -12,6 +12,7 @@ from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import Hardware, Workload
 
 pytestmark = pytest.mark.django_db
+SHAPE = "100 for 2, 300 for 1"
 PLAIN = {"script": "tpcb-like", "query_mode": "simple", "scale": 10}
 
 
@@ -23,9 +24,13 @@ def workload():
     return make
 
 
-def queued(own, system):
+def queued(own, system, clients=1, duration_s=3):
     client = {"client_build": system.build, "client_bin_directory": "/opt/pg/bin"}
-    plan.queue(Experiment(name="e", workload=own, client_levels=[1], repeats=1, duration_s=3, **client), [system])
+    experiment = Experiment(
+        name="e", workload=own, client_levels=[clients], repeats=1, duration_s=duration_s, warmup_run_s=7,
+        warmup_run_clients=clients, **client,
+    )  # fmt: skip
+    plan.queue(experiment, [system])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,23 @@ def test_the_plan_says_which_throughput_clients_that_think_cannot_exceed(planner
     assertContains(answer, "thinks 40 ms before each transaction")
 
 
+def test_a_load_shape_is_planned_with_clients_for_its_rates_and_with_its_own_duration(workload):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    own = workload(load_shape=SHAPE)
+    with pytest.raises(ValueError, match="needs at least 2 clients, not 1"):
+        queued(own, system)
+    with pytest.raises(ValueError, match="takes 3 s: give its runs that duration"):
+        queued(own, system, clients=4, duration_s=60)
+    assert not Run.objects.exists()
+    queued(own, system, clients=4)
+    spec = Run.objects.get(kind=Run.Kind.MEASURE).spec
+    # Its rate is in the plan: no pilot has to find it.
+    warmup = Run.objects.get(kind=Run.Kind.WARMUP).spec
+    assert (warmup["duration_s"], warmup["parameters"]) == (7, {**PLAIN, "rate_tps": 100})
+    assert (spec["pilot_s"], spec["log_sampling_rate"], spec["expected_tps"]) == (0, 1.0, 600.0)
+
+
 def test_a_plan_of_defaults_says_nothing_of_them(planner, servers, workload):
     assertNotContains(planner.post(PLAN, form_of(workload(), *servers)), "Other than by default")
 
@@ -97,7 +119,13 @@ def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload
         return digests.digest(specs.protocol_form(experiment, system)), specs.recipe_digest(own)
 
     protocol, data_set = forms()
-    for options in ({"connect_each": True}, {"max_tries": 2}, {"failures_detailed": True}, {"think_ms": 50}):
+    for options in (
+        {"connect_each": True},
+        {"max_tries": 2},
+        {"failures_detailed": True},
+        {"think_ms": 50},
+        {"load_shape": SHAPE},
+    ):
         assert forms(**options)[0] != protocol
         assert forms(**options)[1] == data_set
     for options in ({"fillfactor": 90}, {"foreign_keys": True}, {"unlogged": True}, {"partitions": 2}):

@@ -145,8 +145,10 @@ def of_load(series: Sequence[Series]) -> list[Source]:
     throughputs = [row for row in series if row.metric == row.unit.lower()]
     latencies = [row for row in series if row.metric in ("latency_ms", "latency_of_all_ms")]
     percentiles = [row for row in series if row.metric in [f"latency_{name}_ms" for name in PERCENTILES]]
+    plans = [row for row in series if row.metric == f"planned_{row.unit.lower()}"]
     return [
         *(Source(THROUGHPUT, row.unit, row.unit, row.step_s, row.values) for row in throughputs[:1]),
+        *(Source(THROUGHPUT, row.unit, "planned", row.step_s, row.values) for row in plans),
         *(_latency(row) for row in sorted(percentiles, key=lambda row: row.metric)),
         *(_latency(row, "mean") for row in latencies[:1]),
     ]
@@ -160,7 +162,8 @@ def ghost(name: str, series: Sequence[Series]) -> list[Source]:
     """Return the throughput of an earlier repeat, and the one latency by which repeats are compared: p95 or mean."""
     sources = of_load(series)
     latencies = [source for source in sources if source.panel == LATENCY and source.name in ("p95", "mean")]
-    drawn = [*(source for source in sources if source.panel == THROUGHPUT), *latencies[:1]]
+    throughputs = [source for source in sources if source.panel == THROUGHPUT]
+    drawn = [*throughputs[:1], *latencies[:1]]
     return [
         replace(source, name=f"{name}, {source.name}" if source.panel == LATENCY else name, is_ghost=True)
         for source in drawn

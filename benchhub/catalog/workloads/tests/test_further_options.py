@@ -91,6 +91,24 @@ def test_a_think_time_is_typed_kept_and_shown_with_how_it_is_distributed(enginee
     assert (answer.status_code, "retry would think again" in answer.content.decode()) == (422, True)
 
 
+def test_a_load_shape_is_typed_in_any_form_and_kept_in_one(engineer):
+    engineer.post(reverse("workload-add"), {**TYPED, **UNCHANGED, "load_shape": "100 TPS for 60 s\n400 for 20"})
+    made = Workload.objects.get()
+    assert made.parameters == {**PLAIN, "load_shape": "100 for 60, 400 for 20"}
+    page = engineer.get(reverse("workload", args=[made.pk]))
+    assertContains(page, "<dt>Load shape</dt><dd>100 for 60, 400 for 20</dd>", html=True)
+    sent = {"kind": "pgbench", "name": "other", **PLAIN, "load_shape": "a lot"}
+    answer = engineer.post("/api/v1/workloads/", sent, content_type="application/json")
+    assert (answer.status_code, "is no segment" in answer.content.decode()) == (422, True)
+
+
+@pytest.mark.parametrize("preset", ["steps", "ramp", "burst"])
+def test_presets_write_a_shape_of_three_minutes(engineer, preset):
+    form = engineer.get(reverse("workload-add"), {"kind": "pgbench", "preset": preset}).context["page"].form
+    text = form["load_shape"].value()
+    assert sum(int(part.split()[-1]) for part in text.split(",")) == 180
+
+
 def test_a_distribution_without_a_think_time_makes_no_difference(engineer):
     engineer.post(reverse("workload-add"), {**TYPED, **UNCHANGED, "think_distribution": "constant"})
     assert Workload.objects.get().parameters == PLAIN
@@ -117,7 +135,7 @@ def test_what_pgbench_cannot_take_is_refused_beside_the_field_which_is_unfolded(
 
 def test_custom_scripts_have_the_same_options(engineer):
     options = {option.name for option in tools.get("pgbench").kinds[0].fields if option.is_rare}
-    assert options == OPTIONS.keys() | {"think_ms", "think_distribution"}
+    assert options == OPTIONS.keys() | {"think_ms", "think_distribution", "load_shape"}
     assert options <= forms_by_kind()["scripts"].base_fields.keys()
     form = forms_by_kind()["scripts"](
         {"name": "own", "tool": "pgbench", "script_1": "SELECT 1;", "query_mode": "simple", "scale": "10",

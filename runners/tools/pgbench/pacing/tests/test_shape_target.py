@@ -1,0 +1,56 @@
+"""Load shapes against real servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchhub.embedded.postgres import Cluster
+from runners.contract import RunSpec
+from runners.tools.pgbench.testing import PGBENCH, load, measured_and_reduced, numbers, run, series
+
+pytestmark = pytest.mark.target
+
+
+def test_a_burst_is_offered_in_its_seconds_while_the_other_connections_are_kept(
+    cluster: Cluster, spec: RunSpec, tmp_path: Path
+) -> None:
+    shaped = replace(
+        spec,
+        parameters={**spec.parameters, "load_shape": "50 for 2, 200 for 2, 50 for 1"},
+        clients=4,
+        threads=2,
+        duration_s=5,
+    )
+    load(cluster, tmp_path, shaped)
+    assert run(cluster, tmp_path, PGBENCH.warmup_command(shaped)).returncode == 0
+    outputs = run(cluster, tmp_path, measured_and_reduced(shaped))
+    result = PGBENCH.parse(shaped, outputs)
+    measures = numbers(result)
+    # 550 transactions by chance, of which connecting may cost some.
+    assert 350 < measures["transactions"] < 750
+    assert measures["logged_transactions"] == measures["transactions"]
+    assert measures["tps"] == pytest.approx(measures["transactions"] / 5)
+    offered = [measures[f"segment_{number}_offered_tps"] for number in (1, 2, 3)]
+    assert offered[1] > 2 * max(offered[0], offered[2]) > 0
+    assert sum(tps * seconds for tps, seconds in zip(offered, (2, 2, 1), strict=True)) == measures["transactions"]
+    assert [row.name for row in result.histograms] == ["latency", *(f"latency of segment {n}" for n in (1, 2, 3))]
+    assert series(result)["planned_tps"] == (50, 50, 200, 200, 50)
+    assert len(series(result)["tps"]) == 5
+    assert PGBENCH.contradictions(shaped, outputs, server_version=shaped.tool_version) == ()
+    other = replace(shaped, parameters={**shaped.parameters, "load_shape": "50 for 2, 9000 for 2, 50 for 1"})
+    assert {row.name for row in PGBENCH.contradictions(other, outputs)} == {"clients", "rate_limit"}
+
+
+def test_a_process_that_fails_fails_the_run(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
+    parameters = {
+        "script": "custom",
+        "scale": 1,
+        "scripts": [{"text": "SELECT 1/0;"}],
+        "load_shape": "50 for 1, 100 for 1",
+    }
+    outputs = run(cluster, tmp_path, measured_and_reduced(replace(spec, parameters=parameters)))
+    result = PGBENCH.parse(replace(spec, parameters=parameters), outputs)
+    assert result.outcome == "failed" and "division by zero" in result.reason
