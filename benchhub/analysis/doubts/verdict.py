@@ -59,7 +59,8 @@ class RunFacts:
     `doubts` are those of ingest. `driver_busy_share` is of all CPUs of a driver that is not the
     server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
     load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
-    shared buffers. `covered_s` is the series' length.
+    shared buffers. `covered_s` is the series' length. `is_steady`: the load was to stay the same, so that throughput
+    should too.
     """
 
     clients: int
@@ -79,6 +80,7 @@ class RunFacts:
     facts_digest: str = ""
     throughput: float | None = None
     started_s: float | None = None
+    is_steady: bool = True
 
     @property
     def start(self) -> Start | None:
@@ -186,7 +188,7 @@ def _slow_start(steady: Steadiness) -> bool:
 def _unchecked(facts: RunFacts) -> Iterator[str]:
     busy_share = facts.driver_busy_share if facts.thread_busy_share is None else facts.thread_busy_share
     values = {
-        "steadiness, which takes 20 values": facts.steadiness,
+        "steadiness, which takes 20 values": facts.steadiness if facts.is_steady else (),
         "whether the load generator was the limit": busy_share,
         "other work just before the load": facts.busy_before or None,
         "CPU time stolen by other guests": facts.stolen_share,

@@ -32,7 +32,6 @@ def facts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
         doubts=tuple(doubts),
-        # A load that varies by its plan gives no steady throughput.
         steadiness=steadiness.of_series(*series) if series and is_steady else None,
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
@@ -43,6 +42,7 @@ def facts(
         throttle_events=_throttled(deltas),
         blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
         covered_s=len(series[0]) * series[1] if series else None,
+        is_steady=is_steady,
         settings_changed=deltas.get("settings_changed", ()),
     )
 

@@ -37,6 +37,11 @@ message != "" {
 { print }
 END { if (message != "") print "Init script: error: " message }
 """
+# Of the transactions that ended in each second of a load shape.
+RATE_AWK = """\
+$1 == "second" { ended += $4; seconds++ }
+END { if (!seconds) exit 1; printf "%.1f\\n", ended / seconds / share }
+"""
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")
 
 AGE_QUERY = "SELECT count(*) FROM pgbench_history"
@@ -251,6 +256,15 @@ def reduce_command(spec: RunSpec) -> str:
     fi
 fi
 rm -rf latency.part seconds.part log
+"""
+
+
+def throughput_command(spec: RunSpec) -> str:
+    """Return the command that prints the rate of a load shape by its log; empty where pgbench prints the rate."""
+    if not spec.log_sampling_rate or not check(spec).shape:
+        return ""
+    return f"""\
+awk -v share="$(cat {sampling.SHARE_FILE})" {shlex.quote(RATE_AWK)} {SEGMENTS_FILE}
 """
 
 

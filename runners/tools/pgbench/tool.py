@@ -171,6 +171,9 @@ class Pgbench(Tool):
     def reduce_command(self, spec: RunSpec) -> str:
         return command.reduce_command(spec)
 
+    def throughput_command(self, spec: RunSpec) -> str:
+        return command.throughput_command(spec)
+
     def parse(self, spec: RunSpec, outputs: Outputs) -> RunResult:
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 

@@ -37,6 +37,9 @@ def test_a_burst_is_offered_in_its_seconds_while_the_other_connections_are_kept(
     assert offered[1] > 2 * max(offered[0], offered[2]) > 0
     assert sum(tps * seconds for tps, seconds in zip(offered, (2, 2, 1), strict=True)) == measures["transactions"]
     assert [row.name for row in result.histograms] == ["latency", *(f"latency of segment {n}" for n in (1, 2, 3))]
+    printed = run(cluster, tmp_path, PGBENCH.throughput_command(shaped)).stdout
+    assert float(printed) == pytest.approx(measures["tps"], abs=1)
+    assert PGBENCH.throughput_command(spec) == ""
     assert series(result)["planned_tps"] == (50, 50, 200, 200, 50)
     assert len(series(result)["tps"]) == 5
     assert PGBENCH.contradictions(shaped, outputs, server_version=shaped.tool_version) == ()
