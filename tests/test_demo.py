@@ -239,18 +239,6 @@ def check_that_a_restarted_target_is_kept(clone: Path, demo: subprocess.Popen[st
     assert proc.is_alive(proc.Identity(**json.loads(after)["identity"]))
 
 
-def test_what_a_killed_demonstration_left_ends_by_itself(clone: Path) -> None:
-    with serving(clone) as (demo, _lines):
-        assert left_running(clone) != []
-        demo.kill()
-        demo.wait()
-    deadline = time.monotonic() + PATIENCE_S
-    while left_running(clone) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert left_running(clone) == []
-    assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
-
-
 def remembered_web_port(clone: Path) -> int:
     """Return the port of the last start, which is made now where no test of this clone made one."""
     home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
@@ -261,7 +249,8 @@ def remembered_web_port(clone: Path) -> int:
     return int(json.loads((home / "ports.json").read_text())["web"])
 
 
-def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
+def test_a_taken_port_is_replaced_and_named_and_what_a_kill_leaves_ends_by_itself(clone: Path) -> None:
+    """One start for both: it takes as long as all that is measured in these tests."""
     port = remembered_web_port(clone)
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -269,9 +258,14 @@ def test_a_web_port_that_is_taken_is_replaced_and_named(clone: Path) -> None:
         other.listen()
         with serving(clone) as (demo, lines):
             assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
-            demo.send_signal(signal.SIGTERM)
-            assert demo.wait(60) == 0
+            assert left_running(clone) != []
+            demo.kill()
+            demo.wait()
+    deadline = time.monotonic() + PATIENCE_S
+    while left_running(clone) and time.monotonic() < deadline:
+        time.sleep(0.2)
     assert left_running(clone) == []
+    assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
 
 
 @pytest.fixture
