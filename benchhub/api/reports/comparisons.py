@@ -43,6 +43,7 @@ WORDS = {
     "standbys": "Machines beside the primary: 0 to 9.",
     "utilisation": "Per cent of the throughput that is used, for the price of a million transactions.",
     "users": "Named users, for licences by user.",
+    "per": "What sentences give the price of: `unit` (of throughput, the usual) or `million` (transactions).",
 }
 PARAMETERS = [
     OpenApiParameter("curve", OpenApiTypes.STR, required=True, many=True, description="experiment-system; up to 12."),

@@ -23,16 +23,17 @@ from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
 from benchhub.analysis.pricing.steps import Step, step
 from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER, UNSURE, Leader
 from benchhub.analysis.statistics.spread import INTERVAL
-from benchhub.analysis.words import listing
+from benchhub.analysis.words import listing, plain
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.curves import SystemCurve
 
 from .loads import CLOSED_LOOP, At, at, counted_clients
 from .orders import Costs, NoPrice, Priced
 from .queries import PriceBook
-from .terms import PEAK, WITHIN, Terms
+from .terms import MILLION, PEAK, WITHIN, Terms
 
 LOWEST = "lowest"
+MILLION_WORDS = "million transactions"
 VERDICTS = (LOWEST, *UNSURE)
 
 
@@ -67,8 +68,21 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Amounts:
+    """A price and the ends of its interval or range, of what the terms ask the price of; `highest` may have no end."""
+
+    price: Decimal
+    lowest: Decimal
+    highest: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """A quote as shown, or why there is none. Amounts are rounded by the terms, to digits that are known."""
+    """A quote as shown, or why there is none. Amounts are rounded by the terms, to digits that are known.
+
+    `amounts` are what pages say, of a unit or of a million transactions; `price`, `lowest` and `highest` are always of
+    a unit.
+    """
 
     model: LicenceModel
     refusal: NoPrice | None = None
@@ -79,6 +93,7 @@ class Cell:
     lowest: Decimal | None = None
     highest: Decimal | None = None
     per_million: Decimal | None = None
+    amounts: Amounts | None = None
     steps: tuple[Step, ...] = ()
     flags: tuple[str, ...] = ()
     verdict: Verdict | None = None
@@ -90,10 +105,11 @@ class Cell:
     @property
     def spread_words(self) -> str:
         """Say the kind of interval and the number of repeats behind it."""
-        if self.spread is None or self.spread.n < 2:
+        if self.spread is None or self.amounts is None or self.spread.n < 2:
             return "1 run, no spread"
         kind = "95% interval" if self.spread.kind == INTERVAL else "range of repeats"
-        ends = f"{self.lowest:,} to {self.highest:,}" if self.highest is not None else f"from {self.lowest:,}, no end"
+        low, high = self.amounts.lowest, self.amounts.highest
+        ends = f"{low:,} to {high:,}" if high is not None else f"from {low:,}, no end"
         return f"{kind} {ends}, {self.spread.n} runs"
 
 
@@ -137,8 +153,24 @@ class Table:
         return self.rows[0].system_curve.curve.unit if self.rows else ""
 
     @property
+    def price_unit(self) -> str:
+        """Return what a price is of: 'TPS' or, where the terms ask for it, 'million transactions'."""
+        return MILLION_WORDS if self.is_per_million else self.unit
+
+    @property
+    def has_millions(self) -> bool:
+        """Tell whether the throughput counts transactions over a time, so that a million of them have a price."""
+        return self.unit in SECONDS_OF
+
+    @property
+    def is_per_million(self) -> bool:
+        return self.has_millions and self.terms.per == MILLION
+
+    @property
     def per(self) -> str:
         """Say in words what a price per unit is."""
+        if self.is_per_million:
+            return f"money per {MILLION_WORDS} at {plain(self.terms.utilisation_percent)}% use"
         return IN_WORDS.get(self.unit, f"money per {self.unit}")
 
     @property
@@ -241,20 +273,31 @@ def with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
     places = places_of(quote.quotient, known_digits)
     quote_steps = quote.steps[len(quote.cost.steps) :]
     steps = (*(cell.priced.steps if cell.priced else ()), *quote_steps, *_interval_step(quote, spread))
+    amounts = of_unit = Amounts(quote.price(places, terms.rounding), *_ends(spread, Decimal(1), places, terms))
     price_per_million = None
     if quote.throughput.unit in SECONDS_OF:
         million = per_million(quote, terms.utilisation_percent)
-        price_per_million = million.price(places_of(million.quotient, known_digits), terms.rounding)
+        million_places = places_of(million.quotient, known_digits)
+        price_per_million = million.price(million_places, terms.rounding)
         steps = (*steps, million.step)
+        if terms.per == MILLION:
+            factor = million.quotient / quote.quotient if quote.quotient else Decimal(0)
+            amounts = Amounts(price_per_million, *_ends(spread, factor, million_places, terms))
     return replace(
         cell,
-        price=quote.price(places, terms.rounding),
+        price=of_unit.price,
         spread=spread,
-        lowest=rounded(spread.low, places, terms.rounding),
-        highest=None if spread.high is None else rounded(spread.high, places, terms.rounding),
+        lowest=of_unit.lowest,
+        highest=of_unit.highest,
         per_million=price_per_million,
+        amounts=amounts,
         steps=steps,
     )
+
+
+def _ends(spread: PriceInterval, factor: Decimal, places: int, terms: Terms) -> tuple[Decimal, Decimal | None]:
+    high = None if spread.high is None else rounded(factor * spread.high, places, terms.rounding)
+    return rounded(factor * spread.low, places, terms.rounding), high
 
 
 def places_of(quotient: Decimal, known_digits: int) -> int:
@@ -350,7 +393,8 @@ def _lead(price_table: Table) -> str:
         return ""
     label, cell, verdict = lowest.label, lowest.cell, lowest.verdict
     assert cell.quote is not None
-    text = f"{label}, {cell.price:,} {cell.quote.currency} per {price_table.unit}"
+    assert cell.amounts is not None
+    text = f"{label}, {cell.amounts.price:,} {cell.quote.currency} per {price_table.price_unit}"
     if verdict.is_lowest:
         return f"Lowest of all that is shown: {text}."
     if not verdict.leader.candidates:

@@ -20,12 +20,14 @@ Value = TypeVar("Value")
 
 NAMES = (
     "term", "licence", "load", "ceiling", "rounding", "day", "currency", "discount", "support", "standbys",
-    "utilisation", "users",
+    "utilisation", "users", "per",
 )  # fmt: skip
 # The parameters that choose the subject of the questions below the table.
 QUESTIONS = ("drawn", "subject", "one", "other")
 ROUNDINGS: Mapping[str, tuple[Rounding, str]] = {"nearest": ("nearest", "to nearest"), "up": ("up", "up")}
 PEAK, WITHIN = "peak", "latency"
+# What a price is of: a unit of throughput, or a million transactions of the term.
+UNIT, MILLION = "unit", "million"
 DEFAULT_CEILING_MS = Decimal(10)
 DEFAULT_UTILISATION = Decimal(50)
 SMALLEST = Decimal("0.000001")
@@ -55,6 +57,7 @@ class Terms:
     standbys: int = 0
     utilisation_percent: Decimal = DEFAULT_UTILISATION
     users: int | None = None
+    per: str = UNIT
     problems: Mapping[str, str] = field(default_factory=dict)
     typed: Mapping[str, str] = field(default_factory=dict)
     hidden_parameters: tuple[tuple[str, str], ...] = ()
@@ -118,6 +121,7 @@ def terms(query: QueryDict, today: date | None = None) -> Terms:
         standbys=reader.read("standbys", _standbys, 0),
         utilisation_percent=reader.read("utilisation", _utilisation, DEFAULT_UTILISATION),
         users=reader.read("users", _users, None),
+        per=reader.read("per", _per, UNIT),
         problems=reader.problems,
         typed=reader.typed,
         hidden_parameters=rest(query, NAMES),
@@ -167,6 +171,10 @@ def one_of(text: str, values: tuple[str, ...], sentence: str) -> str:
 
 def _term(text: str) -> int:
     return int(one_of(text, tuple(map(str, TERMS_YEARS)), "Choose a term of 1 to 5 years."))
+
+
+def _per(text: str) -> str:
+    return one_of(text, (UNIT, MILLION), "Choose the price of a unit of throughput or of a million transactions.")
 
 
 def _rounding(text: str) -> Rounding:

@@ -82,7 +82,7 @@ def _of_money(money: Cheapest) -> Iterator[Tile]:
     notes = (_side(best.row.system_curve, best.row.at.words), money.throughput_beside)
     yield _throughput("Throughput", unit, best.row.at.level, notes)
     yield Tile(
-        f"Price per {unit}",
+        f"Price per {prices.price_unit}",
         best.price.split()[0],
         best.currency,
         _filled(name, money.next_price, best.cell.spread_words),

@@ -44,8 +44,8 @@ class Offer:
     @property
     def price(self) -> str:
         """Write the price per unit as the table of prices does: 0.41 EUR."""
-        assert self.cell.price is not None
-        return f"{self.cell.price:,} {self.currency}"
+        assert self.cell.amounts is not None
+        return f"{self.cell.amounts.price:,} {self.currency}"
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Cheapest:
         if self.has_least_total:
             return f"Cheapest{self._limit}: {self.name(self.alike)}, {self.best.money} {term}"
         if self.lowest and self.lowest.verdict.is_lowest:
-            return f"Lowest price per {self.table.unit}: {self.name([self.best])}, {self.best.price}"
-        return f"No clear winner in price per {self.table.unit}"
+            return f"Lowest price per {self.table.price_unit}: {self.name([self.best])}, {self.best.price}"
+        return f"No clear winner in price per {self.table.price_unit}"
 
     @property
     def _limit(self) -> str:
@@ -119,17 +119,17 @@ class Cheapest:
 
     @property
     def _two_winners(self) -> list[str]:
-        least = self.offers[0]
+        least, unit = self.offers[0], self.table.price_unit
         return [
-            f"{self.name([self.best])} costs {self.best.money}, {self.best.price} per {self.table.unit}.",
-            f"The smallest sum is that of {self.name([least])}: {least.money}, {least.price} per {self.table.unit}.",
+            f"{self.name([self.best])} costs {self.best.money}, {self.best.price} per {unit}.",
+            f"The smallest sum is that of {self.name([least])}: {least.money}, {least.price} per {unit}.",
         ]
 
     @property
     def _doubt_of_price(self) -> list[str]:
         if self.lowest is None or self.lowest.verdict.is_lowest:
             return []
-        return [f"Price per {self.table.unit}: {self.best.price} is the lowest as measured; {self._why_unsure}."]
+        return [f"Price per {self.table.price_unit}: {self.best.price} is the lowest as measured; {self._why_unsure}."]
 
     @property
     def _why_unsure(self) -> str:

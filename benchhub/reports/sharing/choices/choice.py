@@ -11,11 +11,12 @@ from benchhub.analysis.pricing.quote import TERMS_YEARS
 from benchhub.analysis.words import count, listing, plain
 from benchhub.reports.prices.pricing import Pricing
 from benchhub.reports.prices.table import Table
-from benchhub.reports.prices.terms import PEAK, WITHIN
+from benchhub.reports.prices.terms import MILLION, PEAK, UNIT, WITHIN
 
 # What a maker may leave open, in words.
 OPEN: Mapping[str, str] = {
     "term": "Term",
+    "per": "Price of",
     "licence": "Licences",
     "load": "Level",
     "currency": "Currency",
@@ -134,6 +135,7 @@ def _options(name: str, table: Table) -> Iterable[Option]:
         "licence": lambda: (Option(str(place), str(model)) for place, model in enumerate(table.licence_models, 1)),
         "load": lambda: _loads(table),
         "currency": lambda: _currencies(table),
+        "per": lambda: _units(table),
     }
     return options[name]()
 
@@ -141,6 +143,12 @@ def _options(name: str, table: Table) -> Iterable[Option]:
 def _loads(table: Table) -> list[Option]:
     within = f"best within {plain(table.terms.ceiling_ms)} ms (closed loop)"
     return [Option(value, within if value == WITHIN else text) for value, text in table.loads]
+
+
+def _units(table: Table) -> list[Option]:
+    """Return what prices may be of; nothing but a unit where the throughput counts no transactions."""
+    millions = [Option(MILLION, "a million transactions")] if table.has_millions else []
+    return [Option(UNIT, f"one {table.unit}"), *millions]
 
 
 def _currencies(table: Table) -> list[Option]:
@@ -159,7 +167,9 @@ def _makers(name: str, table: Table) -> tuple[str, ...]:
     terms = table.terms
     if name == "licence":
         return tuple(str(place) for place, _ in enumerate(table.licence_models, 1))
-    return ({"term": str(terms.years), "load": terms.load or PEAK, "currency": _currency(table)}[name],)
+    return (
+        {"term": str(terms.years), "load": terms.load or PEAK, "currency": _currency(table), "per": terms.per}[name],
+    )
 
 
 def _query(pricing: Pricing, controls: Iterable[Control]) -> QueryDict:

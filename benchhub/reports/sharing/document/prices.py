@@ -29,7 +29,7 @@ def sections(pricing: Pricing) -> list[Node]:
     prices, subject = pricing.table, pricing.subject
     if not prices.rows or not prices.licence_models:
         return []
-    table = nodes.section("prices", f"Price per {prices.unit}", _table(prices))
+    table = nodes.section("prices", f"Price per {prices.price_unit}", _table(prices))
     if subject is None:
         return [table]
     about = about_discount(prices.terms)
@@ -64,7 +64,7 @@ def _table(prices: Table) -> list[Node]:
     blocks += [nodes.paragraph(prices.remark, "note")] if prices.remark else []
     columns = [nodes.column("System"), *(nodes.column(str(model)) for model in prices.licence_models)]
     rows = [nodes.row([_system(row), *_cells(row, prices)]) for row in prices.rows]
-    return [*blocks, nodes.table("price-table", f"Price per {prices.unit}", columns, rows, style="prices")]
+    return [*blocks, nodes.table("price-table", f"Price per {prices.price_unit}", columns, rows, style="prices")]
 
 
 def _caption(prices: Table) -> str:
@@ -88,7 +88,7 @@ def _cells(row: Row, prices: Table) -> list[Node]:
 
 
 def _cell(cell: Cell, prices: Table) -> Node:
-    if cell.quote is None or cell.price is None:
+    if cell.quote is None or cell.amounts is None:
         is_not_eligible = bool(cell.refusal and cell.refusal.is_not_eligible)
         refusal = cell.refusal.sentence if cell.refusal else ""
         return nodes.cell(
@@ -96,9 +96,9 @@ def _cell(cell: Cell, prices: Table) -> Node:
         )
     against = cell.verdict.against if cell.verdict else ()
     return nodes.cell(
-        f"{cell.price:,f}",
-        exact=f"{cell.quote.quotient:f}",
-        unit=f"{cell.quote.currency} per {prices.unit}",
+        f"{cell.amounts.price:,f}",
+        exact=f"{cell.quote.quotient:f}" if not prices.is_per_million else "",
+        unit=f"{cell.quote.currency} per {prices.price_unit}",
         notes=[*_notes(cell, prices), *(nodes.note(flag, DISCOUNT, "flag") for flag in cell.flags)],
         tags=["lowest"] if cell.verdict and cell.verdict.is_lowest else [],
         steps=[*map(str, cell.steps), *(f"Against {label}: {price_ratio.sentence}" for label, price_ratio in against)],
@@ -111,7 +111,7 @@ def _notes(cell: Cell, prices: Table) -> list[str]:
     texts = [cell.spread_words]
     if cell.verdict:
         texts += [text for text in (cell.verdict.leader.words, cell.verdict.probability_text) if text]
-    if cell.per_million is not None and cell.quote:
+    if cell.per_million is not None and cell.quote and not prices.is_per_million:
         use = f"{prices.terms.utilisation_percent:f}% use"
         texts.append(f"{cell.per_million:,f} {cell.quote.currency} per million transactions at {use}")
     return texts

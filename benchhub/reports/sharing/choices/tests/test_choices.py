@@ -82,6 +82,7 @@ def test_prices_of_a_reader_are_those_of_the_comparison_at_the_same_terms(rate, 
         ("licence=1", {"licence": [licence("Per core of Initech")]}),
         ("licence=2", {"licence": [licence("Hardware only")]}),
         ("currency=USD", {"currency": ["USD"]}),
+        ("per=million", {"per": ["million"]}),
         ("term=1&load=1&licence=1&currency=USD", {
             "term": ["1"], "load": ["1"], "licence": [licence("Per core of Initech")], "currency": ["USD"],
         }),
@@ -90,6 +91,18 @@ def test_prices_of_a_reader_are_those_of_the_comparison_at_the_same_terms(rate, 
         assert made.panel.problems == ()
         assert priced(made.document) == priced(on_the_page(comparison, **changes)), query
         assert priced(made.document) != priced(chosen(snapshot, "").document), query
+
+
+def test_a_reader_may_ask_for_the_price_of_a_million_transactions(snapshot, share, reader):
+    _, address = share((), choices=("per",))
+    usual, per_million = (reader.get(f"{address}{query}").content.decode() for query in ("", "?per=million"))
+    assert "Price per TPS" in usual
+    assert "Price per million transactions" not in usual
+    assert "Price per million transactions" in per_million
+    assert "EUR per million transactions</span>" in per_million
+    assert "The maker's choice" not in per_million
+    _, closed = share((), choices=("term",))
+    assert "Price of: whoever made this link keeps" in reader.get(f"{closed}?per=million").content.decode()
 
 
 def test_a_total_over_five_years_is_computed_by_hand(snapshot):
