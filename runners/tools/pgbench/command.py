@@ -37,9 +37,10 @@ message != "" {
 { print }
 END { if (message != "") print "Init script: error: " message }
 """
-# Of the transactions that ended in each second of a load shape.
+# The last segment of a load shape has what ended after it, too.
 RATE_AWK = """\
-$1 == "second" { ended += $4; seconds++ }
+$1 == "second" { seconds++ }
+$1 == "segment" { ended += $4 }
 END { if (!seconds) exit 1; printf "%.1f\\n", ended / seconds / share }
 """
 TABLES = ("pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history")

@@ -10,11 +10,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from runners.contract import RunSpec
-from runners.tools.kinds import Choice, LoadShape, Switch, WholeNumber, chosen_from
+from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
 
 from .options import OLDEST, Option, Version, option, option_of
-from .pacing import shape
-from .pacing.think import DISTRIBUTIONS, LONGEST_THINK_MS, VARIABLES, Think
+from .pacing import options as pacing
+from .pacing.shape import Shape
+from .pacing.think import VARIABLES, Think
 from .texts import check_init, check_text, check_variables, check_weight
 
 BUILTIN_SCRIPTS = ("select-only", "simple-update", "tpcb-like")
@@ -142,49 +143,9 @@ class Parameters:
     latency_limit_ms: float = option(
         0, feature="a latency limit", argument="-L {:.15g}", words="latency limit {:,.15g} ms", since=(9, 5)
     )
-    load_shape: str = option(
-        "",
-        feature="load shapes",
-        words="offered at a rate (TPS) for so many seconds: {}",
-        since=(10,),
-        question=LoadShape(
-            name="load_shape",
-            label="Load shape",
-            canonical=shape.canonical,
-            example="100 for 60, 400 for 20, 100 for 60",
-            help_text="Rates that follow on each other within a run: transactions a second, for so many seconds. The "
-            "run has to last as long as all of them. Empty: no rate. Needs pgbench 10 or newer.",
-        ),
-    )
-    think_ms: int = option(
-        0,
-        feature="think times",
-        words="thinks {:,} ms before each transaction",
-        since=(13,),
-        question=WholeNumber(
-            name="think_ms",
-            label="Think time, ms",
-            unit="ms",
-            lowest=0,
-            highest=LONGEST_THINK_MS,
-            default=0,
-            is_required=False,
-            help_text="How long a client pauses before each transaction, on average; 0: it never does. Response times "
-            "leave the pause out. Needs pgbench 13 or newer.",
-        ),
-    )
-    think_distribution: str = option(
-        DISTRIBUTIONS[0],
-        feature="distributions of think times",
-        words="{} think times",
-        question=Choice(
-            name="think_distribution",
-            label="Think times are",
-            choices=chosen_from(DISTRIBUTIONS),
-            is_required=False,
-            help_text="Exponential ones are those of people; with constant ones clients may fall into step.",
-        ),
-    )
+    load_shape: str = pacing.load_shape()
+    think_ms: int = pacing.think_ms()
+    think_distribution: str = pacing.think_distribution()
     max_tries: int = option(
         1,
         feature="more than one try",
@@ -219,26 +180,14 @@ class Parameters:
     init: str = ""
 
     @property
-    def shape(self) -> shape.Shape | None:
+    def shape(self) -> Shape | None:
         """Return the rates that follow on each other in a run; None where there is no load shape."""
-        return shape_of({"load_shape": self.load_shape})
+        return pacing.shape_of({"load_shape": self.load_shape})
 
     @property
     def think(self) -> Think | None:
         """Return how clients pause before each transaction; None where they do not."""
-        return think_of({"think_ms": self.think_ms, "think_distribution": self.think_distribution})
-
-
-def shape_of(parameters: Mapping[str, Any]) -> shape.Shape | None:
-    """Return the load shape of parameters that were checked before; None where there is none."""
-    return shape.read(text) if (text := parameters.get("load_shape")) else None
-
-
-def think_of(parameters: Mapping[str, Any]) -> Think | None:
-    """Return the think time of parameters that were checked before; None where there is none."""
-    if not (think_ms := parameters.get("think_ms")):
-        return None
-    return Think(think_ms, parameters.get("think_distribution", DISTRIBUTIONS[0]))
+        return pacing.think_of({"think_ms": self.think_ms, "think_distribution": self.think_distribution})
 
 
 FIELDS = {field.name: field for field in fields(Parameters)}

@@ -23,6 +23,7 @@ from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED
 from .log import Reduction
+from .pacing import options as pacing
 from .pacing import responses, shaped, shaped_claims
 
 PARSER = "pgbench/3"
@@ -91,7 +92,7 @@ class Pgbench(Tool):
 
     def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters without custom scripts, which stand by themselves, and how clients think."""
-        think = pgbench_parameters.think_of(parameters)
+        think = pacing.think_of(parameters)
         further = {"think_distribution": think.distribution} if think else {}
         return {name: value for name, value in parameters.items() if name not in ("scripts", "init")} | further
 
@@ -133,16 +134,16 @@ class Pgbench(Tool):
 
     def rate_tps(self, parameters: Mapping[str, Any]) -> float:
         """Return the rate; of a load shape its highest."""
-        planned = pgbench_parameters.shape_of(parameters)
+        planned = pacing.shape_of(parameters)
         return float(planned.peak_tps if planned else parameters.get("rate_tps") or 0)
 
     def planned_segments(self, parameters: Mapping[str, Any]) -> Sequence[PlannedSegment]:
-        planned = pgbench_parameters.shape_of(parameters)
+        planned = pacing.shape_of(parameters)
         segments = planned.segments if planned else ()
         return [PlannedSegment(segment.rate_tps, segment.duration_s) for segment in segments]
 
     def at_first_segment(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        if (planned := pgbench_parameters.shape_of(parameters)) is None:
+        if (planned := pacing.shape_of(parameters)) is None:
             return parameters
         steady = {name: value for name, value in parameters.items() if name != "load_shape"}
         return {**steady, "rate_tps": planned.segments[0].rate_tps}
@@ -188,7 +189,7 @@ class Pgbench(Tool):
         return output.LAYOUT.parts(text)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
-        think = pgbench_parameters.think_of(parameters)
+        think = pacing.think_of(parameters)
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
             is_rate_limited=bool(parameters.get("rate_tps") or parameters.get("load_shape")),
@@ -230,7 +231,9 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     if failure := ending.failure(outputs):
         return _failed(failure)
     if parameters.shape:
-        return shaped.result(spec, outputs, parameters.shape, parse_run)
+        result = shaped.result(spec, outputs, parameters.shape, parse_run)
+        warmup = _warmup_series(outputs, _started_epoch_s(outputs, None) or 0.0)
+        return replace(result, series=(*result.series, *warmup)) if result.outcome == "succeeded" else result
     stdout = text_of(outputs.stdout)
     if several := refusal(output.LAYOUT, {"Standard output": stdout, "stderr": stderr}):
         return _failed(several)
@@ -251,7 +254,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     stdout = text_of(outputs.stdout)
     reports = progress.read(stderr, stdout, started_epoch_s)
     remarks = [
-        *_average_remarks(measures),
+        *([] if parameters.think else _average_remarks(measures)),
         *latencies.remarks,
         *output.warnings(f"{stderr}\n{stdout}"),
         *reports.remarks,

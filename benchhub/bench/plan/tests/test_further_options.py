@@ -105,6 +105,14 @@ def test_a_load_shape_is_planned_with_clients_for_its_rates_and_with_its_own_dur
     assert (spec["pilot_s"], spec["log_sampling_rate"], spec["expected_tps"]) == (0, 1.0, 600.0)
 
 
+def test_the_plan_says_which_duration_a_load_shape_needs(planner, servers, workload):
+    own = workload(load_shape="100 for 40, 300 for 10")
+    filled = {**form_of(own, *servers), "client_levels": "2,8"}
+    assertContains(planner.post(PLAN, filled), "The load shape takes 50 s: give its runs that duration")
+    answer = planner.post(PLAN, {**filled, "duration_s": "50"})
+    assertContains(answer, "offered at a rate (TPS) for so many seconds: 100 for 40, 300 for 10")
+
+
 def test_a_plan_of_defaults_says_nothing_of_them(planner, servers, workload):
     assertNotContains(planner.post(PLAN, form_of(workload(), *servers)), "Other than by default")
 

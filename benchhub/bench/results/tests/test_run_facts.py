@@ -2,12 +2,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchhub.analysis.doubts.verdict import of_run
 from benchhub.bench.results import run_facts
 
 
-def facts_of(deltas, *, locally=True, measures=None, series=None):
+def facts_of(deltas, *, locally=True, measures=None, series=None, parameters=None):
     system = SimpleNamespace(driven_locally=locally)
-    run = SimpleNamespace(clients=8, threads=4, spec={"duration_s": 60}, system=system)
+    spec = {"tool": "pgbench", "parameters": parameters or {}, "duration_s": 60}
+    run = SimpleNamespace(clients=8, threads=4, spec=spec, system=system)
     return run_facts.facts(run, (), measures or {}, series, deltas)
 
 
@@ -40,6 +42,14 @@ def test_how_busy_each_host_was_before_the_load_is_told_by_what_it_is_to_the_run
 def test_throttling_is_that_of_the_host_that_was_slowed_down_more():
     assert facts_of({"throttle_events": 0, "server_host": {"throttle_events": 3}}).throttle_events == 3
     assert facts_of({}).throttle_events is None
+
+
+def test_a_load_that_varies_by_its_plan_is_not_judged_by_how_steady_it_was():
+    series = ([100.0] * 30 + [400.0] * 30, 1.0)
+    assert facts_of({}, series=series).steadiness is not None
+    shaped = facts_of({}, series=series, parameters={"load_shape": "100 for 30, 400 for 30"})
+    assert (shaped.steadiness, shaped.covered_s, of_run(shaped).doubts) == (None, 60.0, ())
+    assert "steadiness, which takes 20 values" not in of_run(shaped).unchecked
 
 
 def test_the_series_says_how_long_the_run_was_covered():

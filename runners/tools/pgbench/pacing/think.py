@@ -44,7 +44,8 @@ function pause_us(client, transaction,    z, y) {{
     z = int(-think_us * log(y / {PRIME}))
     return z < {LONGEST_TIMES[EXPONENTIAL]} * think_us ? z : {LONGEST_TIMES[EXPONENTIAL]} * think_us
 }}
-NF >= 6 && $3 ~ /^[0-9]+$/ && ($1 $2) ~ /^[0-9]+$/ && length($1 $2) <= {LONGEST_NUMBER} {{
+NF >= 6 && $3 ~ /^[0-9]+$/ && ($1 $2) ~ /^[0-9]+$/ && length($1 $2) <= {LONGEST_NUMBER} \\
+    && length($3) <= {LONGEST_NUMBER} {{
     pause = pause_us($1, $2)
     $3 = sprintf("%.0f", $3 > pause ? $3 - pause : 0)
 }}
@@ -98,7 +99,7 @@ class Think:
         """Yield the lines of a log with response times in place of latencies; lines without one as they are."""
         for line in lines:
             columns = line.split()
-            if len(columns) >= 6 and all(map(_is_number, columns[:3])):
+            if len(columns) >= 6 and _is_number(columns[2]) and _is_number(columns[0] + columns[1]):
                 client, transaction, latency_us = map(int, columns[:3])
                 columns[2] = b"%d" % max(0, latency_us - self.pause_us(client, transaction))
                 yield b" ".join(columns)
