@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from runners.contract import SEGMENT, Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.readings import decimal
 from runners.tools import seconds
 from runners.tools.printed import text_of
 
@@ -111,8 +112,7 @@ def _segment_measures(log: segments.Log, shape: Shape, share: float) -> dict[str
 
 def _series(spec: RunSpec, outputs: Outputs, shape: Shape, log: segments.Log | None) -> Iterator[Series]:
     """Yield the planned rate, and what the log has second by second."""
-    started = outputs.files.get("started_epoch", b"").strip()
-    start_epoch_s = float(started) if started.isdigit() and len(started) < 16 else 0.0
+    start_epoch_s = _start_epoch_s(outputs)
     if log:
         share = spec.log_sampling_rate
         yield Series("tps", "TPS", start_epoch_s, 1.0, tuple(count / share for count in log.ended))
@@ -120,6 +120,12 @@ def _series(spec: RunSpec, outputs: Outputs, shape: Shape, log: segments.Log | N
     yield Series("planned_tps", "TPS", start_epoch_s, 1.0, tuple(shape.planned_tps))
     text = text_of(outputs.files.get(seconds.SECONDS_FILE, b""))
     yield from seconds.series(text, start_epoch_s, shape.duration_s)
+
+
+def _start_epoch_s(outputs: Outputs) -> float:
+    """Return when the first process was started, with its fraction where the driver's clock tells it; 0 for no time."""
+    words = (text_of(outputs.files.get(name, b"")).strip() for name in (segments.START_FILE, "started_epoch"))
+    return next((moment for word in words if (moment := decimal(word)) is not None), 0.0)
 
 
 def _by_segment(histogram: Histogram) -> Histogram:

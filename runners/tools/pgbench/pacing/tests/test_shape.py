@@ -165,6 +165,12 @@ def test_the_processes_of_a_shape_are_one_result() -> None:
     assert not PGBENCH.expectation(SHAPED.parameters).is_steady
 
 
+@pytest.mark.parametrize(("word", "start_epoch_s"), [(b"1700000000.25\n", 1_700_000_000.25), (b"x", 1_700_000_000.0)])
+def test_seconds_begin_when_the_driver_says_that_it_started(word: bytes, start_epoch_s: float) -> None:
+    result = PGBENCH.parse(SHAPED, outputs(printed((600, 600)), {segments.START_FILE: word}))
+    assert {row.start_epoch_s for row in result.series} == {start_epoch_s}
+
+
 def test_a_segment_in_which_less_was_begun_than_planned_is_doubted() -> None:
     seconds = "".join(f"second {n} 1 1\n" for n in range(6))
     counts = "segment 0 300 300 0 0 0\nsegment 1 400 400 0 0 0\nsegment 2 100 100 0 0 0\nend\n"
