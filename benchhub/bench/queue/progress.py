@@ -15,14 +15,14 @@ from benchhub.bench.models.states import State
 BAR_WIDTH = 28
 LOAD_GUESS_S = 10.0
 STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
-NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "data set"))
+NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "initialisation"))
 
 
 def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> str:
-    """Word the counts: {'measure': 16, 'load': 2} -> '16 runs and 2 data sets'. What is loaded and
+    """Word the counts: {'measure': 16, 'load': 2} -> '16 runs and 2 initialisations'. What is loaded and
     warm-ups are counted apart.
 
-    With `done`: '3 of 16 runs and 2 of 2 data sets'.
+    With `done`: '3 of 16 runs and 2 of 2 initialisations'.
     """
     done_text = {kind: "" if done is None else f"{done.get(kind, 0):,} of " for kind, _ in NAMES}
     parts = [f"{done_text[kind]}{count(n, name)}" for kind, name in NAMES if (n := kinds.get(kind, 0))]

@@ -87,7 +87,8 @@ class ImportForm(forms.Form):
             choice: Any = self.fields[name]
             choice.queryset = model.objects.current().order_by("name")
             choice.empty_label = "Choose one"
-            choice.initial = _usual(choice.queryset)
+            # No output says on which machine it was measured: a guess would price it by another one.
+            choice.initial = None if name == "hardware" else _usual(choice.queryset)
         for name in PRINTED:
             self.fields[name].help_text = "Left empty: as the output says."
 

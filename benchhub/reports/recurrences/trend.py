@@ -16,7 +16,19 @@ from benchhub.reports.curves.figures import DASHES, HEADROOM, Figure, marker
 from benchhub.reports.curves.panel import Panel, PanelRow, Value, refused
 
 NAME, TITLE = "trend", "Peaks over time"
-COLUMNS = ("Queued", "Experiment", "System", "Peak", "Unit", "From", "To", "which is", "Runs", "Clients", "Conditions")
+COLUMNS = (
+    "Queued (UTC)",
+    "Experiment",
+    "System",
+    "Peak",
+    "Unit",
+    "From",
+    "To",
+    "which is",
+    "Runs",
+    "Clients",
+    "Conditions",
+)
 FEWEST_OCCASIONS = 2
 TOO_FEW = "A trend takes two occasions with results."
 UNLIKE = "These peaks are in different units, so that no axis holds them together."
@@ -46,13 +58,23 @@ class Occasion:
 
 def trend(occasions: Sequence[Occasion]) -> Panel:
     """Return the panel of all occasions, which come in the order of their times."""
-    conditions = {digest: place for place, digest in enumerate(dict.fromkeys(o.protocol for o in occasions), 1)}
+    conditions = _conditions(occasions)
     if len({occasion.experiment for occasion in occasions}) < FEWEST_OCCASIONS:
         return refused(NAME, TITLE, TOO_FEW)
     if len({occasion.unit for occasion in occasions}) > 1:
         return refused(NAME, TITLE, UNLIKE)
-    rows = tuple(PanelRow(_values(occasion, conditions[occasion.protocol])) for occasion in occasions)
-    return Panel(NAME, TITLE, (BROKEN,) if len(conditions) > 1 else (), COLUMNS, rows, _figure(occasions))
+    rows = tuple(PanelRow(_values(*pair)) for pair in zip(occasions, conditions, strict=True))
+    return Panel(NAME, TITLE, (BROKEN,) if max(conditions) > 1 else (), COLUMNS, rows, _figure(occasions))
+
+
+def _conditions(occasions: Sequence[Occasion]) -> list[int]:
+    """Return for each occasion the number of its conditions, counted for each system apart."""
+    digests: dict[int, list[str]] = {}
+    for occasion in occasions:
+        earlier = digests.setdefault(occasion.series, [])
+        if occasion.protocol not in earlier:
+            earlier.append(occasion.protocol)
+    return [digests[occasion.series].index(occasion.protocol) + 1 for occasion in occasions]
 
 
 def _values(occasion: Occasion, conditions: int) -> tuple[Value, ...]:

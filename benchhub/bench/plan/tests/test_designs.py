@@ -246,7 +246,7 @@ def test_a_design_is_cancelled_with_all_its_parts_and_nothing_else_is(planner, f
     planner.post(NEW, {**filled, "scales": "10, 20", "queue": "1"})
     planner.post(NEW, {**filled, "name": "another", "queue": "1"})
     address = reverse("design-cancel", args=[Design.objects.get().pk])
-    assertContains(planner.get(address), "24 runs and 4 data sets left in all its parts")
+    assertContains(planner.get(address), "24 runs and 4 initialisations left in all its parts")
     assert not Run.objects.filter(state="cancelled").exists()
     assertRedirects(planner.post(address), reverse("design", args=[Design.objects.get().pk]))
     parts, others = (Run.objects.filter(experiment__design__isnull=is_alone) for is_alone in (False, True))

@@ -55,7 +55,7 @@ def test_the_plan_shows_runs_loads_time_and_order_and_saves_nothing(planner, fil
     assertContains(response, "Repeat 1: 1, 2, 8 clients; at each level PostgreSQL 16.4, pg 16.4, then PostgreSQL 18.1")
     assertContains(response, "<dd>14 min 28 s</dd>", html=True)
     assertNotContains(response, "<html")
-    assertContains(response, "and 2 data sets to load")
+    assertContains(response, "and 2 initialisations")
     assert not Experiment.objects.exists() and not System.objects.exists() and not Run.objects.exists()
 
 
@@ -130,7 +130,7 @@ def test_a_workload_without_a_scale_is_planned_once_whatever_scales_there_are(pl
     unscaled = Workload.objects.create(name="unscaled", tool=tool, parameters=parameters)
     page = planner.post(NEW, {**filled, "workload": str(unscaled.pk), "show": "1"})
     assertContains(page, "<dd>12</dd>", html=True)
-    assertContains(page, "and 2 data sets to load")
+    assertContains(page, "and 2 initialisations")
     fields = {"workload": str(unscaled.pk), "more_workloads": filled["workload"], "scales": "1, 2", "queue": "1"}
     planner.post(NEW, {**filled, **fields})
     parts = Experiment.objects.order_by("pk")

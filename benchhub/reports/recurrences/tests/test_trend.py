@@ -49,6 +49,13 @@ def test_a_line_breaks_where_the_conditions_changed_and_says_so():
     assert panel.sentences == (BROKEN,)
 
 
+def test_systems_under_conditions_of_their_own_break_no_line():
+    protocols = {0: "a", 1: "b"}
+    panel = trend([occasion(day, (1000.0,), series=n, protocol=protocols[n]) for day in (0, 1) for n in (0, 1)])
+    assert [row.values[-1] for row in panel.rows] == [1, 1, 1, 1]
+    assert panel.sentences == ()
+
+
 def test_one_occasion_is_no_trend_and_unlike_units_share_no_axis():
     assert trend([occasion(0, (1000.0,)), occasion(0, (900.0,), series=1)]).refusal == TOO_FEW
     assert trend([]).refusal == TOO_FEW
