@@ -76,6 +76,20 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Settings of somebody's server for the time of a run: set by ALTER SYSTEM, and put back afterwards.
+
+    `settings` are as asked for, `settings_in_force` the same as pg_settings shows them; what the server chooses itself
+    is not among them. `restart` are the words of the owner's command: with it, the run begins with a restart; without,
+    a reload is all that is done.
+    """
+
+    settings: Mapping[str, str]
+    settings_in_force: Mapping[str, str]
+    restart: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """One execution of a load generator, or of the load of its data set, as it was asked for.
 
@@ -89,7 +103,8 @@ class RunSpec:
     checkpoint, a restart of the server whose data lie in `restart_directory` (empty: none), by the pg_ctl in
     `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
     where the driver is the server's own host. With a `cluster`, it is made and started before all that, and stopped
-    after the load: `endpoint` is its socket.
+    after the load: `endpoint` is its socket. `server_settings` are changed before all that, on somebody's
+    server that runs on the driver, and put back at the end.
 
     `telemetry` says where the server runs whose counters are noted once a second beside the load: here, on the driver,
     or elsewhere; empty for no telemetry. `data_directory` is the server's, where it is here and known.
@@ -121,6 +136,7 @@ class RunSpec:
     telemetry: Literal["", "here", "elsewhere"] = ""
     data_directory: str = ""
     cluster: Cluster | None = None
+    server_settings: ServerSettings | None = None
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 

@@ -27,6 +27,7 @@ from runners.contract import RunSpec
 from runners.os_settings.script import put_back_function
 from runners.password_file import PASSWORD_FILE, password_lines
 from runners.script import command_script, leftover_script, needed_programs
+from runners.server_settings import script as server_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.telemetry import collector
 from runners.tools.base import Tool
@@ -151,6 +152,7 @@ async def start(
         "command.sh": command_script(spec, tool),
         "leftover.sh": leftover_script(spec),
         **cluster_script.files(spec),
+        **server_script.files(spec),
     }
     if spec.telemetry and spec.kind == "measure":
         files |= collector.files(spec.bin_directory)
@@ -272,6 +274,7 @@ def spec_json(spec: RunSpec) -> str:
     plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
     plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
     plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
+    plain |= {"server_settings": asdict(spec.server_settings)} if spec.server_settings else {}
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
@@ -293,6 +296,7 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], trial_text: str, dea
     writes = "\n".join(here_document(f"cat > {name}", text) for name, text in files.items())
     parts = [
         put_back_function(),
+        server_script.put_back_function(),
         trial_text,
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",

@@ -10,18 +10,17 @@ from runners.contract import (
     FINGERPRINT_FAILED,
     PREPARATION_FAILED,
     VERIFY_FAILED,
-    ConnectionPath,
     DataCopy,
-    Endpoint,
     Outputs,
     RunSpec,
 )
 from runners.counters import QUIET_S, quiet_command, snapshot_command
 from runners.password_file import PASSWORD_FILE
+from runners.server_settings import script as server_script
 from runners.telemetry import collector
 from runners.tools.base import Tool
 from runners.tools.printed import text_of
-from runners.tools.shell import CHECK_FAILED, psql
+from runners.tools.shell import CHECK_FAILED, UNSET, connection_variables, psql
 
 BEFORE_FILE = "before.snapshot"
 AFTER_FILE = "after.snapshot"
@@ -29,7 +28,6 @@ FINGERPRINT_FILE = "fingerprint.txt"
 SIZE_FILE = "size_bytes.txt"
 AGE_FILE = "age.txt"
 IDLE_FILE = "idle.txt"
-CONNECT_TIMEOUT_S = 10
 # A server that fell silent ends a connection after a minute: libpq has no variables for this, but reads a file.
 SERVICE_FILE = "service.conf"
 KEEPALIVES = ("keepalives_idle=30", "keepalives_interval=10", "keepalives_count=3")
@@ -41,24 +39,10 @@ NO_PROGRAM = re.compile(
     r"|error while loading shared libraries: )"
 )
 TAIL_BYTES = 16 << 10
-NEVER_IN_CLEAR = "!password"  # libpq knows it from 16 on, and older ones take no notice
 DROP_CACHES = """\
 sync
 if [ -w /proc/sys/vm/drop_caches ]; then echo 3 > /proc/sys/vm/drop_caches
 else sudo -n sh -c 'echo 3 > /proc/sys/vm/drop_caches'; fi"""
-
-
-# What the account's own environment must not change about a run.
-UNSET = (
-    "PGHOST PGHOSTADDR PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS PGREQUIRESSL PGSSLCERT PGSSLKEY "
-    "PGSSLROOTCERT PGGSSENCMODE PGTARGETSESSIONATTRS PGLOADBALANCEHOSTS PGCLIENTENCODING PGTZ PGDATESTYLE"
-)
-SSL_MODES: dict[ConnectionPath, str] = {
-    "socket": "disable",
-    "loopback": "disable",
-    "network": "disable",
-    "tls": "require",
-}
 
 HELPERS = f"""\
 step() {{ read -r uptime _ < /proc/uptime; echo "$1 $uptime" >> step; }}
@@ -80,6 +64,7 @@ def command_script(spec: RunSpec, tool: Tool) -> str:
     parts = [_head(spec), f"snapshot() {{\n{snapshot_command(spec.bin_directory)}}}\n"]
     parts += [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     parts += [cluster_script.begin(spec.cluster)] if spec.cluster else []
+    parts += [server_script.BEGIN] if spec.server_settings else []
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
 
@@ -178,13 +163,7 @@ def _copy(spec: RunSpec) -> DataCopy | None:
 
 
 def _head(spec: RunSpec) -> str:
-    exports = {
-        "LC_ALL": "C",
-        **_connection(spec.endpoint),
-        "PGAPPNAME": spec.application_name,
-        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
-        "PGREQUIREAUTH": NEVER_IN_CLEAR,
-    }
+    exports = {"LC_ALL": "C", **connection_variables(spec.endpoint, spec.application_name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
     lines.append(f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"')
     lines += service_file(spec)
@@ -204,21 +183,6 @@ def service_file(spec: RunSpec) -> list[str]:
         f"PGSERVICEFILE=$(pwd)/{SERVICE_FILE} PGSERVICE=server",
         "export PGSERVICEFILE PGSERVICE",
     ]
-
-
-def _connection(endpoint: Endpoint) -> dict[str, str]:
-    """Return the variables that name the server to libpq.
-
-    No address means the socket in the folder that the client programs were built with.
-    """
-    host = {"PGHOST": endpoint.address} if endpoint.address else {}
-    return {
-        **host,
-        "PGPORT": str(endpoint.port),
-        "PGUSER": endpoint.user,
-        "PGDATABASE": endpoint.database,
-        "PGSSLMODE": SSL_MODES[endpoint.path],
-    }
 
 
 def _pause() -> str:
@@ -260,7 +224,7 @@ def _restart(spec: RunSpec) -> str:
     log = shlex.quote(f"{spec.restart_directory}/benchhub-restart.log")
     return (
         f"[ -O {folder} ] || {{ echo 'The data directory is not of the account that drives the load.'; exit 1; }}\n"
-        f"setsid -w {program} -D {folder} -m fast -w -t 300 -l {log} restart 7>&- 8>&- 9>&-"
+        f"setsid -w {program} -D {folder} -m fast -w -t 300 -l {log} restart 4>&- 7>&- 8>&- 9>&-"
     )
 
 

@@ -20,6 +20,8 @@ TARGET_HALF = {
     "runners.password_file",
     "runners.clusters",
     "runners.inspection.look",
+    "runners.server_settings.script",
+    "runners.server_settings.put_back",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release", "benchhub.silence")
@@ -32,6 +34,8 @@ PURE_RUNNERS = (
     "runners.keys",
     "runners.inspection.answer",
     "runners.os_settings",
+    "runners.server_settings.answer",
+    "runners.server_settings.parameters",
 )
 # For each hall: the project's modules that it may import, beside its own.
 MAY_IMPORT = {

@@ -54,7 +54,7 @@ def files(spec: RunSpec) -> dict[str, str]:
     """Return the files that an attempt needs beside command.sh; none where the server is somebody else's."""
     if spec.cluster is None:
         return {}
-    unmet = psql(spec, unmet_query(spec.cluster, _fixed(spec.cluster, spec.endpoint.port)))
+    unmet = psql(spec, _unmet_query(spec.cluster, _fixed(spec.cluster, spec.endpoint.port)))
     settings = settings_text({**spec.cluster.settings, **_fixed(spec.cluster, spec.endpoint.port)})
     parts = [
         values(spec.cluster),
@@ -97,13 +97,10 @@ def settings_text(settings: Mapping[str, str]) -> str:
     return "".join(f"{name} = {_literal(value)}\n" for name, value in settings.items())
 
 
-def unmet_query(cluster: Cluster, fixed: Mapping[str, str]) -> str:
-    """Return SQL that gives a sentence for each setting that is not in force, and for each that others have set.
-
-    Settings of a role or a database, which custom scripts can make, would be in force beside those asked for.
-    """
-    requests, in_force = {**cluster.settings, **fixed}, {**cluster.settings_in_force, **fixed}
-    rows = ", ".join(f"({_sql(name)}, {_sql(requests[name])}, {_sql(value)})" for name, value in in_force.items())
+def unmet_query(requests: Mapping[str, str], in_force: Mapping[str, str]) -> str:
+    """Return SQL that gives a sentence for each setting that is not in force as pg_settings shows it."""
+    triples = ((name, requests[name], value) for name, value in in_force.items())
+    rows = ", ".join(f"({', '.join(map(sql_literal, triple))})" for triple in triples)
     is_other = (
         "CASE WHEN s.vartype = 'real' THEN s.setting::float8 <> a.value::float8"
         " WHEN lower(s.name) IN ('timezone', 'log_timezone') THEN lower(s.setting) <> lower(a.value)"
@@ -114,7 +111,17 @@ def unmet_query(cluster: Cluster, fixed: Mapping[str, str]) -> str:
         f" || coalesce(s.setting || coalesce(' ' || s.unit, ''), 'no such setting') || '.'"
         f" FROM (VALUES {rows}) AS a(name, request, value) LEFT JOIN pg_settings AS s ON s.name = a.name"
         f" WHERE s.name IS NULL OR {is_other}"
-        " UNION ALL SELECT name || ' is set to ' || setting || ' by the ' || source || ', which nobody asked for.'"
+    )
+
+
+def _unmet_query(cluster: Cluster, fixed: Mapping[str, str]) -> str:
+    """Return SQL that gives a sentence for each setting that is not in force, and for each that others have set.
+
+    Settings of a role or a database, which custom scripts can make, would be in force beside those asked for.
+    """
+    return (
+        unmet_query({**cluster.settings, **fixed}, {**cluster.settings_in_force, **fixed})
+        + " UNION ALL SELECT name || ' is set to ' || setting || ' by the ' || source || ', which nobody asked for.'"
         " FROM pg_settings WHERE source IN ('global', 'database', 'user', 'database user')"
     )
 
@@ -136,5 +143,6 @@ def _literal(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _sql(text: str) -> str:
+def sql_literal(text: str) -> str:
+    """Return the text as a literal of SQL, for servers that take backslashes as they are."""
     return "'" + text.replace("'", "''") + "'"

@@ -14,6 +14,7 @@ from runners.contract import Cluster
 from runners.job import sensible
 from runners.os_settings.script import put_back_function
 from runners.readings import read_sections, storable, whole
+from runners.server_settings.parameters import MOST_PARAMETERS, NAME, read_parameters
 from runners.ssh import Connections, RemoteFailure, Target
 
 from .script import functions, values
@@ -22,10 +23,9 @@ Purpose = Literal["make", "look", "stop", "discard", "remove"]
 VISIT = Path(__file__).parent.parent / "target" / "cluster_visit.sh"
 TIMEOUT_S = 120.0
 MOST_BYTES = 1 << 20
-MOST_PARAMETERS, MOST_LIBRARIES, LONGEST_NAME = 2000, 1000, 200
+MOST_LIBRARIES = 1000
 LONGEST_FOLDER, LONGEST_REFUSAL = 253, 2000
 KILOBYTE = 1024
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 COPY = re.compile(r"([0-9a-f]{32}) ([0-9]{1,15})")
 MOST_COPIES = 100
 
@@ -88,7 +88,7 @@ def read_sight(sections: Mapping[str, str], folder: str) -> Sight:
         size_bytes=None if kilobytes is None else kilobytes * KILOBYTE,
         settings=tuple(map(_setting, sections.get("settings", "").splitlines()[:MOST_PARAMETERS])),
         last_start=str(storable(sections.get("last_start", ""))),
-        parameters=_parameters(sections["parameters"]) if "parameters" in sections else {},
+        parameters=read_parameters(sections["parameters"].replace("\\\\", "\\")) if "parameters" in sections else {},
         libraries=tuple(sorted(filter(NAME.fullmatch, sections.get("libraries", "").split()[:MOST_LIBRARIES]))),
         copies=dict(_copies(sections.get("copies", ""))),
     )
@@ -111,22 +111,6 @@ def _copies(text: str) -> Iterator[tuple[str, int]]:
 def _setting(line: str) -> Mapping[str, Any]:
     row = json.loads(line)
     return {name: str(storable(row[name]) or "") for name in ("name", "setting", "unit")}
-
-
-def _parameters(text: str) -> dict[str, Any]:
-    """Return the settings that COPY wrote, in which each backslash stands twice."""
-    rows = json.loads(text.replace("\\\\", "\\"))
-    if not isinstance(rows, dict) or len(rows) > MOST_PARAMETERS:
-        raise ValueError("These are no settings of a server.")
-    return {name: _parameter(row) for name, row in rows.items() if NAME.fullmatch(name)}
-
-
-def _parameter(row: Any) -> dict[str, Any]:
-    texts = {
-        name: str(storable(row[name]) or "") for name in ("kind", "unit", "context", "lowest", "highest", "default")
-    }
-    choices = [str(storable(choice))[:LONGEST_NAME] for choice in row["choices"] or []]
-    return {**{name: value for name, value in texts.items() if value}, **({"choices": choices} if choices else {})}
 
 
 def _text(cluster: Cluster, work_directory: str, purpose: Purpose, port: int, username: str) -> str:

@@ -8,19 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.readings import storable, whole
+from runners.server_settings.parameters import read_parameters
 
 MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
 KILOBYTE = 1024
 TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
 NUMBERS = ("version_num", "statements", "sessions", "other_tables")
-SETTINGS = ("data_checksums", "fsync", "full_page_writes", "synchronous_commit", "max_connections")
+SETTINGS = (
+    "data_checksums",
+    "fsync",
+    "full_page_writes",
+    "synchronous_commit",
+    "max_connections",
+    "allow_alter_system",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a look saw. `errors` is what the log-in failed with, else empty; None is what the server did not say.
 
-    `databases` are those of the server, as far as it could be logged in to.
+    Where runs may change its settings, `parameters` are those that it knows, `owns_file` tells whether the account of
+    the host could mend postgresql.auto.conf while the server is away, and `command_error` what is wrong with the
+    command of its restart. `databases` are those of the server, as far as it could be logged in to.
     """
 
     errors: str = ""
@@ -38,6 +48,9 @@ class Seen:
     other_tables: int | None = None
     settings: Mapping[str, str] | None = None
     databases: tuple[str, ...] = ()
+    owns_file: bool | None = None
+    command_error: str = ""
+    parameters: Mapping[str, Any] | None = None
 
 
 def read(sections: Mapping[str, str]) -> Seen:
@@ -56,9 +69,16 @@ def read(sections: Mapping[str, str]) -> Seen:
         version=_line(row["version"]),
         schema=_line(row.get("schema") or ""),
         free_bytes=_free_bytes(sections.get("room", "")),
+        owns_file=sections["file"] == "own" if "file" in sections else None,
+        command_error=_line(sections.get("command", "")),
+        parameters=_parameters(sections.get("parameters", "")),
         settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
         **measured,
     )
+
+
+def _parameters(text: str) -> dict[str, Any] | None:
+    return read_parameters(text) if text else None
 
 
 def _free_bytes(line: str) -> int | None:

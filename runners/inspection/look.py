@@ -11,8 +11,9 @@ from runners.contract import Endpoint
 from runners.job import here_document, sensible
 from runners.password_file import password_lines
 from runners.readings import read_sections
-from runners.script import NEVER_IN_CLEAR, UNSET
+from runners.server_settings.parameters import IN_FORCE_QUERY
 from runners.ssh import Connections, RemoteFailure, Target
+from runners.tools.shell import NEVER_IN_CLEAR, UNSET
 
 from .answer import LONGEST_TEXT, Seen, read
 
@@ -37,7 +38,7 @@ SELECT row_to_json(r) FROM (SELECT
     (SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements' AND installed_version IS NOT NULL)
         AS statements,
     (SELECT json_object_agg(name, setting) FROM pg_settings WHERE name IN ('data_checksums', 'fsync',
-        'full_page_writes', 'synchronous_commit', 'max_connections')) AS settings,
+        'full_page_writes', 'synchronous_commit', 'max_connections', 'allow_alter_system')) AS settings,
     (SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL) AS sessions,
     (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p')
         AND nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema') AND nspname !~ '^pg_(toast_)?temp_'
@@ -48,13 +49,16 @@ SELECT row_to_json(r) FROM (SELECT
 class Place:
     """Where a server is looked at from its driver: the programs there, and the data directory where it is known.
 
-    `is_here`: the server runs on that very host.
+    `is_here`: the server runs on that very host. `is_granted`: runs may change its settings. `restart` are the words of
+    the command by which it is restarted; it is not carried out.
     """
 
     endpoint: Endpoint
     bin_directory: str
     data_directory: str = ""
     is_here: bool = False
+    is_granted: bool = False
+    restart: tuple[str, ...] = ()
 
 
 async def look(connections: Connections, target: Target, place: Place, password: str | None) -> Seen:
@@ -92,9 +96,12 @@ def _text(place: Place, password: str | None) -> str:
         "query": QUERY,
         "here": "yes" if place.is_here else "no",
         "folder": place.data_directory,
+        "granted": "yes" if place.is_granted else "no",
+        "parameters_query": IN_FORCE_QUERY,
     }
     lines = [f"unset {UNSET}", *(f"export {name}={shlex.quote(value)}" for name, value in variables.items())]
     lines += [f"{name}={shlex.quote(value)}" for name, value in words.items()]
+    lines.append(f"look_at_command() {{ look_at {shlex.join(place.restart)}; }}")
     # Of each database that is tried, the one of the server itself among them.
     endpoints = [endpoint, Endpoint(endpoint.path, endpoint.address, endpoint.port, "postgres", endpoint.user)]
     passwords = "".join(password_lines(each, password) for each in endpoints) if password else ""

@@ -1,6 +1,7 @@
 # A look at a PostgreSQL server: prints sections that begin with a record separator and a name. Nothing is changed.
 # Set before: bin_directory, database, query (text of SQL), here (yes where the server runs on this machine), folder
-# (its data directory where that is known), write_password (a function), and the variables of libpq.
+# (its data directory where that is known), granted (yes where runs may change its settings), parameters_query, the
+# functions write_password and look_at_command, and the variables of libpq.
 set -u
 umask 077
 section() { printf '\036%s\n' "$1"; }
@@ -24,6 +25,14 @@ if [ ! -x "$bin_directory/psql" ]; then
     echo "There is no psql in $bin_directory of this host: probe it, and choose programs that are there."
     exit 0
 fi
+# Whether the command is there, and sudo lets this account carry it out; it is not.
+look_at() {
+    [ $# -gt 0 ] || return 0
+    command -v "$1" > /dev/null || { echo "There is no program $1 on the host."; return; }
+    [ "$1" = sudo ] || return 0
+    shift
+    sudo -l "$@" > /dev/null 2>&1 || echo 'sudo does not let the account carry it out without a password.'
+}
 section seen
 if ask "$database" "$query" 2> "$home/errors"; then
     there=$database
@@ -32,6 +41,13 @@ if ask "$database" "$query" 2> "$home/errors"; then
         [ -n "$folder" ] ||
             folder=$(ask "$database" "SELECT setting FROM pg_settings WHERE name = 'data_directory'" 2> /dev/null)
         [ -z "$folder" ] || df -P -k -- "$folder" 2> /dev/null | tail -n 1
+    fi
+    if [ "$granted" = yes ]; then
+        section parameters; ask "$database" "$parameters_query" 2> /dev/null
+        section command; look_at_command
+        section file
+        [ -n "$folder" ] || folder=$(ask "$database" 'SHOW data_directory' 2> /dev/null)
+        [ ! -O "$folder/postgresql.auto.conf" ] || echo own
     fi
 else
     there=postgres

@@ -36,6 +36,13 @@ try_programs
 exec 9>> "$work/host.lock"
 if ! flock -w 1 9; then echo BUSY; exit 0; fi
 os_put_back || exit 8
+code=0
+server_settings_back || code=$?
+case $code in
+    0) ;;
+    75) echo BUSY; exit 0 ;;
+    *) echo "$reason" >&2; exit 8 ;;
+esac
 echo "$run $number" > "$work/holder"
 
 write_files

@@ -29,6 +29,7 @@ LAYERS = (
         "OS rule error: ",
     ),
     _layer("The operating system did not take a setting.", "OS setting error: "),
+    _layer("The server did not take a setting.", "Server setting error: "),
     _layer(
         "The disk of PostgreSQL's host is full.",
         r"(?:ERROR|FATAL|PANIC): [^\n]{0,300}(?:No space left on device|Disk quota exceeded)",

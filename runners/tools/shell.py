@@ -5,7 +5,21 @@ from __future__ import annotations
 import re
 import shlex
 
-from runners.contract import RunSpec
+from runners.contract import ConnectionPath, Endpoint, RunSpec
+
+CONNECT_TIMEOUT_S = 10
+NEVER_IN_CLEAR = "!password"  # libpq knows it from 16 on, and older ones take no notice
+# What the account's own environment must not change about a run.
+UNSET = (
+    "PGHOST PGHOSTADDR PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS PGREQUIRESSL PGSSLCERT PGSSLKEY "
+    "PGSSLROOTCERT PGGSSENCMODE PGTARGETSESSIONATTRS PGLOADBALANCEHOSTS PGCLIENTENCODING PGTZ PGDATESTYLE"
+)
+SSL_MODES: dict[ConnectionPath, str] = {
+    "socket": "disable",
+    "loopback": "disable",
+    "network": "disable",
+    "tls": "require",
+}
 
 # What `verified` says where a load would help.
 OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
@@ -20,6 +34,24 @@ CHECK_FAILED = f'"The check of the $([ $? -eq {SCRIPT_REFUSED} ] && echo scripts
 def tells_of_no_data_set(reason: str) -> bool:
     """Tell whether this is the reason of a check that found another data set, or none."""
     return OTHER_DATA_SET in reason or NO_DATA_SET_TEXT.search(reason) is not None
+
+
+def connection_variables(endpoint: Endpoint, application_name: str) -> dict[str, str]:
+    """Return the variables that name the server to libpq, and who asks.
+
+    No address means the socket in the folder that the client programs were built with.
+    """
+    host = {"PGHOST": endpoint.address} if endpoint.address else {}
+    return {
+        **host,
+        "PGPORT": str(endpoint.port),
+        "PGUSER": endpoint.user,
+        "PGDATABASE": endpoint.database,
+        "PGSSLMODE": SSL_MODES[endpoint.path],
+        "PGAPPNAME": application_name,
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGREQUIREAUTH": NEVER_IN_CLEAR,
+    }
 
 
 def program(spec: RunSpec, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The check of a configuration before it is applied to a cluster of BenchHub's own: every refusal is a sentence."""
+"""The check of a configuration before it is applied to a server: every refusal is a sentence."""
 
 from __future__ import annotations
 
@@ -31,12 +31,36 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("transaction_(isolation|read_only|deferrable)", "it belongs to a transaction"),
     ("allow_system_table_mods|local_preload_libraries", "it is not for benchmarks"),
 )
+# The same of a server that is somebody's, where another reason holds.
+OWNERS: Mapping[str, str] = {
+    PLACE: "it is where others find the server",
+    LOGGING: "where the server logs is its owner's affair",
+    RECOVERY: "it is for recovery and standbys of the owner",
+}
+CRASH = "a crash during the run would damage what others have there, or leave it stopped"
+BACKUPS = "backups, standbys and transactions of others depend on it"
+ACCESS = "it is about who gets in, and who may do what"
+RETURN = "the former settings could not be put back"
+# What no run may set on a server that is somebody's, beside REFUSED.
+REFUSED_TO_GUESTS: tuple[tuple[str, str], ...] = (
+    ("fsync|full_page_writes|data_sync_retry|restart_after_crash|wal_sync_method", CRASH),
+    ("wal_level|wal_keep_.*|max_wal_senders|max_replication_slots|max_slot_wal_keep_size|idle_replication_.*", BACKUPS),
+    ("max_prepared_transactions|track_commit_timestamp|wal_sender_.*|wal_receiver_.*|sync_replication_slots", BACKUPS),
+    ("password_encryption|.*authentication_.*|scram_iterations|gss_.*|row_security|event_triggers", ACCESS),
+    ("session_replication_role|createrole_self_grant|restrict_nonsystem_relation_kind|role|is_superuser", ACCESS),
+    ("allow_alter_system|(superuser_)?reserved_connections|(pre|post)_auth_delay", RETURN),
+    ("default_transaction_.*|(statement|lock|transaction|idle_.*)_timeout", "it would end what others do"),
+    ("(shared|session|local)_preload_libraries", "it loads a library into somebody's server"),
+    ("search_path", "it belongs to a database or a role"),
+    ("debug_.*|trace_.*|wal_consistency_checking", "it is for developers of PostgreSQL"),
+)
 MEMORY = (
     "shared_buffers", "wal_buffers", "work_mem", "maintenance_work_mem", "autovacuum_work_mem", "temp_buffers",
     "logical_decoding_work_mem", "min_dynamic_shared_memory",
 )  # fmt: skip
 LIBRARIES = ("shared_preload_libraries", "session_preload_libraries")
 _REFUSED = tuple((re.compile(pattern), reason) for pattern, reason in REFUSED)
+_REFUSED_TO_GUESTS = tuple((re.compile(pattern), reason) for pattern, reason in REFUSED_TO_GUESTS)
 # Settings whose defaults count where others are checked together.
 CONTRADICTING = ("max_connections", "superuser_reserved_connections", "reserved_connections", "max_wal_senders")
 MOST_SETTINGS = 200
@@ -44,13 +68,17 @@ MOST_SETTINGS = 200
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The build, and the host, that settings are to be applied on. `memory_bytes` is None where nobody knows it."""
+    """The build, and the host, that settings are to be applied on. `memory_bytes` is None where nobody knows it.
+
+    `is_somebodys`: it is no cluster of BenchHub's own, and others may use it; its defaults are what is in force there.
+    """
 
     version: str
     parameters: Mapping[str, Parameter]
     libraries: Sequence[str] = ()
     memory_bytes: int | None = None
     wal_segment_mib: int = 16
+    is_somebodys: bool = False
 
 
 def spelled(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, str]:
@@ -69,9 +97,8 @@ def refusals(settings: Mapping[str, str], server: Server) -> list[str]:
 
 def refusal(name: str, value: str, server: Server) -> str:
     """Return why this setting is not applied, as a sentence; empty if it is."""
-    for pattern, reason in _REFUSED:
-        if pattern.fullmatch(name.lower()):
-            return f"{name} is not applied: {reason}."
+    if reason := _never(name.lower(), server):
+        return f"{name} is not applied: {reason}."
     parameter = server.parameters.get(name)
     if parameter is None:
         return _unknown(name, server)
@@ -82,6 +109,13 @@ def refusal(name: str, value: str, server: Server) -> str:
     except ValueError as error:
         return f"{name} {error}"
     return _beyond_memory(parameter, value, server) or _not_installed(name, value, server)
+
+
+def _never(word: str, server: Server) -> str:
+    """Return why no configuration may set this name there, whatever its value; empty where one may."""
+    patterns = (*_REFUSED, *_REFUSED_TO_GUESTS) if server.is_somebodys else _REFUSED
+    reason = next((reason for pattern, reason in patterns if pattern.fullmatch(word)), "")
+    return OWNERS.get(reason, reason) if server.is_somebodys else reason
 
 
 def applied(settings: Mapping[str, str], server: Server) -> dict[str, str]:

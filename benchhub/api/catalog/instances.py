@@ -24,7 +24,7 @@ class Instance(RowSerializer):
         model = models.Instance
         fields = (
             "id", "url", "name", "host", "build", "configuration", "address", "port", "database", "username",
-            "data_directory", "bin_directory", "retired_at",
+            "data_directory", "bin_directory", "grant", "restart_command", "retired_at",
         )  # fmt: skip
 
 

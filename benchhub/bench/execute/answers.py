@@ -24,7 +24,8 @@ from runners import job, probe, tools
 from runners.contract import Outputs
 from runners.os_settings import answer as os_answer
 from runners.script import has_lost_program
-from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
+from runners.server_settings import answer as server_answer
+from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from . import looks, steps, visits, workers
 from .jobs import hosts_of, try_later
@@ -109,11 +110,13 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
 
 
 def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
+    if isinstance(answer, Cancelled) and answer.unrestored:
+        _set_host_apart(job_, answer.unrestored)
     with queue.fenced(job_.claim) as run:
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
         elif isinstance(answer, Refused):
-            _set_host_apart(job_, f"It refused to start a run: {answer.reason}")
+            _set_host_apart(job_, f"It refused to start a run: {answer.reason}", answer.target)
             queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
         elif isinstance(answer, Uncollectable):
             reason = f"It ended, but its host did not hand over what it left in {steps.MOST_COLLECTIONS} tries."
@@ -122,9 +125,10 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
             queue.give_back(run, job_.claim, job_.too_late)
 
 
-def _set_host_apart(job_: Job, reason: str) -> None:
-    """Pause the driver: what it lacked for one run it lacks for the next as well, and none of them is to blame."""
-    for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == job_.target]):
+def _set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
+    """Pause the driver, or that host: what it lacks for a run it lacks for the next, and none of them is to blame."""
+    selected = apart or job_.target
+    for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == selected]):
         host.pause(f"{reason} Mend that, then resume the host.")
 
 
@@ -180,6 +184,8 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         if state == "finished":
             _enter_collecting(run, job_.claim)
         elif state in ("lost", "absent"):
+            if looked.unrestored:
+                _set_host_apart(job_, looked.unrestored)
             queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
@@ -213,6 +219,8 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         attempt = run.attempts.latest("number")
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
+        if reason := _unrestored(job_, outputs):
+            _set_host_apart(job_, f"Settings of {run.system.instance} were not put back: {reason}")
         attempt.live_logs.all().delete()
         if run.cancel_asked_at and (outputs.returncode or 0) > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
@@ -229,6 +237,14 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
             if state == State.FAILED and ingest.refuses_scripts(outputs):
                 queue.fail_alike(run, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
+
+
+def _unrestored(job_: Job, outputs: Outputs) -> str:
+    """Return why settings of somebody's server are not proved to be back; empty where they are, or never changed."""
+    change, log = job_.spec.server_settings, outputs.files.get(server_answer.LOG_FILE, b"")
+    if change is None or not log:
+        return ""
+    return server_answer.unrestored(change.settings, server_answer.read_log(log, change.settings))
 
 
 def _has_lost_program(job_: Job, outputs: Outputs) -> bool:
@@ -255,6 +271,8 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     counters = steps.counters(job_, ended)
     os_log = os_answer.read_log(ended.collected.outputs.files.get(os_answer.LOG_FILE, b""))
     os_settings = job_.spec.cluster.os_settings if job_.spec.cluster else {}
+    change = job_.spec.server_settings.settings if job_.spec.server_settings else {}
+    server_log = server_answer.read_log(ended.collected.outputs.files.get(server_answer.LOG_FILE, b""), change)
     hosts = {host.name: _driver_facts(host, job_.spec.bin_directory) for host in hosts_of(run)}
     return ingest.Observed(
         settings=counters.settings,
@@ -265,8 +283,12 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             "hosts": {name: probe.facts_digest_input(facts) for name, facts in hosts.items()},
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
         },
-        deltas={**counters.deltas, **({"os_settings": os_answer.facts(os_log)} if os_settings else {})},
-        doubts=tuple(os_answer.doubts(os_settings, os_log)),
+        deltas={
+            **counters.deltas,
+            **({"os_settings": os_answer.facts(os_log)} if os_settings else {}),
+            **({"server_settings": server_answer.facts(server_log)} if change else {}),
+        },
+        doubts=(*os_answer.doubts(os_settings, os_log), *server_answer.doubts(change, server_log)),
         restarted=bool(counters.deltas.get("restarted")),
     )
 

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.plan.clients import chosen_client
-from benchhub.catalog.models import Host, Inspection
+from benchhub.catalog.models import Host, Inspection, Instance
 from runners.contract import Endpoint
 from runners.inspection.answer import Seen
 from runners.inspection.look import Place, look
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 VISIT_LEASE = timedelta(seconds=90)
 LONGEST_ERROR = 2000
+NOTHING_SEEN: dict[str, Any] = {"sight": None, "parameters": {}, "seen_at": None}
 
 
 def visit_inspections() -> int:
@@ -67,7 +68,8 @@ async def _look(over: Connections, inspection: Inspection) -> Seen:
     endpoint = Endpoint("network", instance.address, instance.port, instance.database, instance.username)
     is_here = instance.host_id == driver.pk
     programs = instance.bin_directory if is_here else chosen_client([driver], "")["bin_directory"]
-    place = Place(endpoint, programs, instance.data_directory, is_here)
+    is_granted = is_here and instance.grant != Instance.Grant.NONE
+    place = Place(endpoint, programs, instance.data_directory, is_here, is_granted, instance.restart_words)
     async with asyncio.timeout(VISIT_LEASE.total_seconds() - 10):
         return await look(over, target_of(driver), place, instance.password or None)
 
@@ -100,8 +102,9 @@ def _changes(inspection: Inspection, result: Any) -> dict[str, Any]:
     """Return the fields that say what came of a look: what was seen, or why nothing was."""
     try:
         sight = asdict(result())
+        parameters = sight.pop("parameters") or {}
         note_reached([inspection.driver_id])
-        return {"sight": sight, "seen_at": Now(), "contact_error": ""}
+        return {"sight": sight, "parameters": parameters, "seen_at": Now(), "contact_error": ""}
     except HostKeyChanged as error:
         quarantine([inspection.driver_id], error)
         sentence = str(error)
@@ -115,4 +118,4 @@ def _changes(inspection: Inspection, result: Any) -> dict[str, Any]:
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What was seen of %s cannot be read", inspection.instance)
         sentence = f"BenchHub cannot read what the driver answered: {error!r}."
-    return {"sight": None, "seen_at": None, "contact_error": sentence[:LONGEST_ERROR].replace("\0", "")}
+    return {**NOTHING_SEEN, "contact_error": sentence[:LONGEST_ERROR].replace("\0", "")}

@@ -14,8 +14,10 @@ from benchhub.bench.models import Attempt, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
+from benchhub.catalog.instances import grants
 from benchhub.catalog.models import Host
 from runners import job
+from runners.contract import RunSpec
 from runners.ssh import Target
 
 from . import looks
@@ -124,6 +126,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
     driver, server_hosts = hosts[0], hosts[1:]
     server, untold = _reached(server_hosts[0]) if server_hosts else (None, "")
     password, unread = _password(run) if is_starting and not run.cancel_asked_at else (None, "")
+    spec = specs.spec_now(run) if is_starting else specs.spec_of(run)
     targets = {driver.pk: target_of(driver), **{host.pk: server for host in server_hosts if server}}
     return Job(
         claim=claim,
@@ -132,7 +135,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         server=server,
         is_server_apart=bool(server_hosts),
         attempt=job.Attempt(str(run.uuid), attempt.number, driver.work_directory),
-        spec=specs.spec_now(run) if is_starting else specs.spec_of(run),
+        spec=spec,
         password=password,
         expected_s=run.expected_s,
         offset=watch.progress_offset,
@@ -144,7 +147,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         hosts=targets,
         away=frozenset(host.pk for host in hosts if host.unreachable_since),
         too_late=too_late,
-        blocked=untold or unread,
+        blocked=untold or unread or (is_starting and _withdrawn(run, spec)) or "",
         server_work_directory=server_hosts[0].work_directory if server_hosts else "",
         server_data_directory=run.system.instance.data_directory,
     )
@@ -166,6 +169,10 @@ def _password(run: Run) -> tuple[str | None, str]:
         return run.system.instance.password or None, ""
     except ImproperlyConfigured as error:
         return None, f"The password of {run.system.instance} cannot be used: {error}"
+
+
+def _withdrawn(run: Run, spec: RunSpec) -> str:
+    return grants.withdrawn(run.system.instance, spec.server_settings) if spec.server_settings else ""
 
 
 def _stale_hosts(targets: Mapping[int, Target]) -> dict[int, tuple[Target, list[str]]]:

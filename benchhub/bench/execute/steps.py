@@ -24,6 +24,7 @@ from runners import job, probe, tools
 from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
+from runners.server_settings.put_back import put_back
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from . import loop, observing
@@ -94,13 +95,18 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
+    """`unrestored` says why a lost attempt's change of a server could not be put back; empty where it could."""
+
     look: job.Look
     verdict: job.Verdict
+    unrestored: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    pass
+    """`unrestored` says why the attempt's change of a server could not be put back; empty where it could."""
+
+    unrestored: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +121,13 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The host would not start the attempt, for reasons of its own, and nothing of it has begun."""
+    """The host would not start the attempt, for reasons of its own, and nothing of it has begun.
+
+    `target` is another host than the driver, where it is that one.
+    """
 
     reason: str
+    target: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +188,14 @@ async def _look(job_: Job) -> Looked:
         verdict = job.verdict(look, suspected=True, boot_id_at_start=job_.boot_id or None)
     if verdict.state == "lost" and job_.spec.cluster:
         await job.cancel(connections(), job_.target, job_.attempt)  # which stops the cluster that it may have left
-    return Looked(look, verdict)
+    return Looked(look, verdict, await _put_back(job_) if verdict.state == "lost" else "")
+
+
+async def _put_back(job_: Job) -> str:
+    """Put back what the attempt changed of somebody's server and did not itself; return why that fails, if it does."""
+    if job_.spec.server_settings is None:
+        return ""
+    return await put_back(connections(), job_.target, job_.attempt.work_directory)
 
 
 async def _one_look(job_: Job) -> job.Look:
@@ -210,6 +227,8 @@ async def _start(job_: Job) -> Started | Looked | Refused:
         await job.cancel(pool, job_.target, replace(attempt, number=number), is_withdrawn=True)
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
+        if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
+            return Refused(reason, job_.server)
         before = await _server_snapshot(job_, is_before=True)
         await observing.begin(pool, job_)
     except Unreachable:
@@ -295,7 +314,7 @@ async def _cancel(job_: Job) -> Answer:
     if looked.verdict.state == "finished":
         return looked  # its collection ends the collector
     await _end_observing(job_)
-    return Cancelled()
+    return Cancelled(await _put_back(job_))
 
 
 async def _collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:

@@ -19,7 +19,8 @@ from benchhub.bench.queue import timetable
 from benchhub.bench.queue.form_policy import POLICY
 from benchhub.bench.queue.form_times import window_values
 from benchhub.bench.queue.progress import counted
-from benchhub.catalog.models import PgBuild
+from benchhub.catalog.instances.grants import is_own
+from benchhub.catalog.models import Instance, PgBuild
 
 from . import costs as plan_costs
 from . import growth, plan
@@ -99,6 +100,21 @@ class Preview:
             for system in systems
             if system.instance.own_cluster
         ]
+
+    @property
+    def server_changes(self) -> list[str]:
+        """Return what each run changes of somebody's server, and puts back, as sentences."""
+        return [text for system in self.plan_request.systems if (text := _server_change(system))]
+
+
+def _server_change(system: System) -> str:
+    instance, settings = system.instance, system.configuration.settings
+    if instance.own_cluster or instance.grant == Instance.Grant.NONE:
+        return ""
+    restart = "a restart before each run" if instance.restart_words else ""
+    change = "" if is_own(instance, system.configuration) else _assignments(settings)
+    parts = [part for part in (change, restart) if part]
+    return f"{instance}, for {system.label}: {'; '.join(parts)}." if parts else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +274,7 @@ def again_refusal(parts: Sequence[Experiment]) -> str:
 def _system_values(system: System) -> dict[str, Any]:
     return {
         "instance": system.instance_id,
-        "configuration": system.configuration_id if system.instance.own_cluster else "",
+        "configuration": system.configuration_id if system.instance.is_configurable else "",
         "hardware": system.hardware_id,
         "driver": system.driver_id,
         "path": system.path,

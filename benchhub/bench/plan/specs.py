@@ -13,10 +13,11 @@ from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Experiment, Result, Run, System
 from benchhub.catalog.instances import copies
 from benchhub.catalog.instances.clusters import asked_cluster
+from benchhub.catalog.instances.grants import asked_settings
 from benchhub.catalog.models import Workload
 from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
-from runners.contract import Cluster, DataCopy, Endpoint, Kind, RunSpec
+from runners.contract import Cluster, DataCopy, Endpoint, Kind, RunSpec, ServerSettings
 from runners.tools import sampling
 
 LOAD_GUESS_S = 10
@@ -53,8 +54,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "loading": experiment.loading,
             "warmup_run": warmup_form(experiment),
             "settle_s": experiment.settle_s,
-            # A run on a cluster of BenchHub's own begins with a start of the server, whatever was asked for.
-            "restart": experiment.restart or system.instance.own_cluster is not None,
+            "restart": experiment.restart or _begins_with_a_start(system),
             "drop_caches": experiment.drop_caches,
             "open_loop": open_loop_form(experiment),
             "thread_rule": experiment.thread_rule,
@@ -62,6 +62,11 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
             "durability": digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage),
         }
     )
+
+
+def _begins_with_a_start(system: System) -> bool:
+    """Tell whether runs there begin with a start of the server, whatever is asked for."""
+    return system.instance.own_cluster is not None or bool(system.instance.restart_words)
 
 
 def warmup_form(experiment: Experiment) -> dict[str, int]:
@@ -81,7 +86,7 @@ def open_loop_form(experiment: Experiment) -> dict[str, int]:
 def run_spec(experiment: Experiment, system: System, clients: int, kind: Kind = "measure") -> RunSpec:
     instance, parameters = system.instance, experiment.workload.parameters
     cluster = instance.own_cluster
-    is_restarted = experiment.restart and cluster is None
+    is_restarted = experiment.restart and not _begins_with_a_start(system)
     spec = RunSpec(
         tool=experiment.workload.tool,
         tool_version=experiment.client_build.version,
@@ -106,11 +111,20 @@ def run_spec(experiment: Experiment, system: System, clients: int, kind: Kind = 
         restart_directory=instance.data_directory if is_restarted else "",
         restart_bin_directory=instance.bin_directory if is_restarted else "",
         cluster=asked_cluster(cluster, system.configuration) if cluster else None,
+        server_settings=None if cluster else _server_settings(system),
         **_telemetry(experiment, system),
     )
     spec = sampled(spec, system, experiment.workload)
     tools.get(spec.tool).check(spec)
     return spec
+
+
+def _server_settings(system: System) -> ServerSettings | None:
+    """Return what a run changes of somebody's server. Raises ValueError for what its owner does not grant."""
+    change = asked_settings(system.instance, system.configuration)
+    if change and not system.driven_locally:
+        raise ValueError(f"{system.instance.host} itself drives what changes settings of {system.instance}: choose it.")
+    return change
 
 
 def load_spec(experiment: Experiment, system: System) -> RunSpec:
@@ -184,9 +198,13 @@ def load_guess_s(workload: Workload) -> int:
 
 def spec_of(run: Run) -> RunSpec:
     """Return the frozen RunSpec as it was planned."""
-    cluster = run.spec.get("cluster")
-    endpoint = Endpoint(**run.spec["endpoint"])
-    return RunSpec(**{**run.spec, "endpoint": endpoint, "cluster": _cluster(cluster) if cluster else None})
+    cluster, change = run.spec.get("cluster"), run.spec.get("server_settings")
+    parts = {
+        "endpoint": Endpoint(**run.spec["endpoint"]),
+        "cluster": _cluster(cluster) if cluster else None,
+        "server_settings": ServerSettings(**{**change, "restart": tuple(change["restart"])}) if change else None,
+    }
+    return RunSpec(**{**run.spec, **parts})
 
 
 def _cluster(fields: Mapping[str, Any]) -> Cluster:
@@ -196,9 +214,12 @@ def _cluster(fields: Mapping[str, Any]) -> Cluster:
 
 
 def spec_now(run: Run) -> RunSpec:
-    """Return the RunSpec to start by: as the last copy of the data set, and the rates seen since, have it."""
+    """Return the RunSpec to start by: as copies, rates and the owner's command are now."""
     spec = spec_of(run)
     if spec.cluster and spec.cluster.copy:
         row = run.system.instance.cluster.copies.filter(key=spec.cluster.copy.key).first()
         return replace(spec, cluster=replace(spec.cluster, copy=copies.decided(spec.cluster.copy, row)))
+    if spec.server_settings and spec.server_settings.restart and run.system.instance.restart_words:
+        restart = run.system.instance.restart_words
+        spec = replace(spec, server_settings=replace(spec.server_settings, restart=restart))
     return sampled(spec, run.system, run.experiment.workload) if spec.pilot_s else spec

@@ -30,6 +30,9 @@ PATHS: Mapping[ConnectionPath, str] = {
 }
 LARGEST_EVIDENCE_BYTES = 256 * 1024
 HEAD = '#!/bin/sh\n# {title}\ncd "$(dirname "$0")" && . ./connection.sh && mkdir -p {folder} && cd {folder} || exit 1\n'
+NOT_REPEATED = (
+    "endpoint", "bin_directory", "application_name", "telemetry", "data_directory", "cluster", "server_settings",
+)  # fmt: skip
 PSQL = f"{PROGRAMS}/psql -X -q -w -v ON_ERROR_STOP=1 -c"
 
 
@@ -59,7 +62,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
 
 def _spec(run: Run) -> RunSpec:
     """Return the spec with the share that was logged, which a repeat needs no pilot to find."""
-    spec = replace(specs.spec_of(run), pilot_s=0, telemetry="", data_directory="", cluster=None)
+    spec = replace(specs.spec_of(run), pilot_s=0, telemetry="", data_directory="", cluster=None, server_settings=None)
     histogram = run.histograms.first()
     return replace(spec, log_sampling_rate=histogram.sampling_rate) if histogram else spec
 
@@ -97,7 +100,7 @@ def archive(folder: str, files: Mapping[str, str]) -> bytes:
 
 def _plain(spec: RunSpec) -> dict[str, Any]:
     fields = asdict(spec)
-    for name in ("endpoint", "bin_directory", "application_name", "telemetry", "data_directory", "cluster"):
+    for name in NOT_REPEATED:
         del fields[name]
     return fields
 

@@ -40,7 +40,16 @@ from .evidence import command_line, command_text
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
 from .series import SeriesGroup, is_zero, metric_words, series_groups
-from .settings import OsSetting, Setting, os_rows, requested_settings, setting_rows, unmet_settings
+from .settings import (
+    OsSetting,
+    ServerSetting,
+    Setting,
+    os_rows,
+    requested_settings,
+    server_rows,
+    setting_rows,
+    unmet_settings,
+)
 from .spec import spec_facts
 from .timeline import figure, panels
 from .timeline.ghosts import ghosts_of
@@ -303,10 +312,15 @@ class RunPage:
         return os_rows(self.run.spec, self._deltas.get("os_settings", {})) if self.found else []
 
     @cached_property
+    def server_settings(self) -> list[ServerSetting]:
+        return server_rows(self.run.spec, self._deltas.get("server_settings", {})) if self.found else []
+
+    @cached_property
     def facts(self) -> list[Section]:
         return sections(("Server", self.found.server), ("Host", self.found.host)) if self.found else []
 
     @cached_property
     def deltas(self) -> list[Section]:
-        deltas = {name: value for name, value in self._deltas.items() if name != "os_settings"}
+        apart = ("os_settings", "server_settings")
+        deltas = {name: value for name, value in self._deltas.items() if name not in apart}
         return sections(("Differences", deltas)) if self.found else []

@@ -68,6 +68,36 @@ def os_rows(spec: Mapping[str, Any], values: Mapping[str, Any]) -> list[OsSettin
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class ServerSetting:
+    """A setting of somebody's server as asked for, and as SHOW had it around the run; '' where nothing tells."""
+
+    name: str
+    requested: str
+    before: str
+    applied: str
+    end: str
+    after: str
+
+    @property
+    def lasted(self) -> bool:
+        return bool(self.end) and self.end == self.applied
+
+    @property
+    def is_back(self) -> bool:
+        return bool(self.after) and self.before == self.after
+
+
+def server_rows(spec: Mapping[str, Any], values: Mapping[str, Any]) -> list[ServerSetting]:
+    """Return the settings of somebody's server that the run changed, by its spec and what was read around it."""
+    change, moments = spec.get("server_settings") or {}, ("before", "applied", "end", "after")
+    rows = [(name, requested, values.get(name) or {}) for name, requested in change.get("settings", {}).items()]
+    return [
+        ServerSetting(name, str(requested), *(row.get(moment) or "" for moment in moments))
+        for name, requested, row in rows
+    ]
+
+
 def _number_and_unit(text: str) -> tuple[str, str | None]:
     number, _, unit = text.partition(" ")
     return (number, unit) if unit and number.lstrip("-").isdecimal() else (text, None)

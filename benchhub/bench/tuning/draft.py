@@ -16,11 +16,11 @@ from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.clients import chosen_client
 from benchhub.bench.plan.fields.size import run_refusal
-from benchhub.bench.plan.fields.systems import Catalogue, cluster_refusals, usual_label
+from benchhub.bench.plan.fields.systems import Catalogue, guessed_path, system_refusals, usual_label
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
-from benchhub.catalog.instances.clusters import refusals, refusals_by_layer
+from benchhub.catalog.instances.applying import refusals, refusals_by_layer
 from benchhub.catalog.models import Configuration, Instance, PgBuild
 
 from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, treatments_of
@@ -68,8 +68,8 @@ class SeriesDraft:
         self.request = self._checked() if data is not None else None
 
     @property
-    def has_clusters(self) -> bool:
-        return any(instance.own_cluster for instance in self.catalogue.instances.values())
+    def has_instances(self) -> bool:
+        return any(instance.is_configurable for instance in self.catalogue.instances.values())
 
     @property
     def problems(self) -> list[str]:
@@ -150,15 +150,12 @@ class SeriesDraft:
 
     def _refuse_settings(self, instance: Instance, baseline: Configuration, rows: Sequence[Treatment]) -> None:
         """Refuse what the server would not take, beside the step that asks for it first."""
-        cluster = instance.own_cluster
-        if cluster is None:
-            return
-        reported = set(refusals(cluster, baseline))
+        reported = set(refusals(instance, baseline))
         for sentence in sorted(reported):
             self.series.add_error("baseline", sentence)
         alone = [(number,) for number in range(1, len(self._steps) + 1)]
         for treatment in [*alone, *(row for row in rows if row)]:
-            by_layer = refusals_by_layer(cluster, self._configuration(baseline, treatment))
+            by_layer = refusals_by_layer(instance, self._configuration(baseline, treatment))
             for layer, sentences in by_layer.items():
                 self._add_to_step(treatment[-1], layer, [text for text in sentences if text not in reported])
                 reported |= set(sentences)
@@ -171,8 +168,8 @@ class SeriesDraft:
             self.series.add_error("instance", sentence)
         if instance.host.hardware is None:
             self.series.add_error("instance", f"The hardware of {instance.host} is not known: choose it on its page.")
-        driven = {"driver": instance.host, "path": System.Path.SOCKET, "configuration": values["baseline"]}
-        refusal = cluster_refusals(instance, driven).get("instance")
+        driven = {"driver": instance.host, "path": _path(instance), "configuration": values["baseline"]}
+        refusal = system_refusals(instance, driven).get("instance")
         if refusal and not self.series.errors.get("instance"):
             self.series.add_error("instance", refusal)
 
@@ -234,12 +231,16 @@ class SeriesDraft:
 
 
 def _system(instance: Instance, configuration: Configuration) -> System:
-    host, path = instance.host, System.Path.SOCKET
-    assert host is not None and host.hardware is not None  # a cluster has a host, and _systems() looks at its hardware
+    host, path = instance.host, _path(instance)
+    assert host is not None and host.hardware is not None  # _systems() looks at its hardware
     label = usual_label(instance, {"path": path, "configuration": configuration}, path)
     return asked_system(
         instance, driver=host, hardware=host.hardware, path=path, label=label, configuration=configuration
     )
+
+
+def _path(instance: Instance) -> str:
+    return guessed_path(instance, instance.host)
 
 
 def _taken(configurations: Sequence[Configuration]) -> str:

@@ -139,14 +139,14 @@ class SeriesForm(forms.Form):
     def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
-        clusters = {key: row for key, row in catalogue.instances.items() if row.own_cluster}
+        rows = {key: row for key, row in catalogue.instances.items() if row.is_configurable}
         self.fields["instance"] = choice(
-            clusters,
-            "Choose a cluster of BenchHub's own",
-            help_text="BenchHub applies settings on its own clusters alone, and starts them anew for each run.",
+            rows,
+            "Choose an instance",
+            help_text="A cluster of BenchHub's own, started anew for each run; or a server that runs may change.",
         )
         self.fields["baseline"] = choice(
-            catalogue.configurations, "the cluster's own configuration", required=False, label="Baseline"
+            catalogue.configurations, "the instance's own configuration", required=False, label="Baseline"
         )
         self.fields["workload"] = choice(catalogue.workloads, "Choose a workload")
         clients = [("", "the newest pgbench on the host"), *catalogue.clients()]

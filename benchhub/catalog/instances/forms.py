@@ -19,11 +19,16 @@ from .clusters import unfinished_runs
 
 MANAGED = "managed"
 LOG_IN = frozenset({"server", "address", "port", "database", "username", "password", "has_no_password"})
+GRANT = ("grant", "restart_command")
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
 NAMED = 3
 # What runs were planned with and go on using: see RunSpec.
 WHERE_RUNS_GO = ("address", "port", "database", "username", "server")
 MOVED = "Type the password: the stored one belongs to the server and user as they were, and is sent to no other."
+MOVED_GRANT = "It was granted for the server as it was: choose no, save and test it, then grant it anew."
+NO_HOST = "The host of a managed server cannot be reached, and what a run changes is put back from there: choose no."
+COMMAND_WORD = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
+SUDO = "sudo"
 Choices = list[tuple[str, Any]]
 
 
@@ -88,6 +93,21 @@ class InstanceForm(CatalogForm):
         required=False, label="The server asks for no password", help_text="A stored one is forgotten."
     )
     data_directory = forms.CharField(max_length=300, required=False, validators=[ABSOLUTE])
+    grant = forms.ChoiceField(
+        choices=Instance.Grant.choices,
+        required=False,
+        label="May runs change its settings",
+        help_text="A run sets those of its configuration by ALTER SYSTEM, for all who use the server, and puts back "
+        "what was there before, however it ends. A reload ends no session. A restart ends all: each run begins with "
+        "one, and most end with another. The role must be a superuser.",
+    )
+    restart_command = forms.CharField(
+        max_length=300,
+        required=False,
+        label="Command that restarts it",
+        help_text="As the account that BenchHub logs in with would type it: sudo systemctl restart "
+        "postgresql@16-main, or /usr/lib/postgresql/16/bin/pg_ctl -D ... -l ... -w restart. No shell reads it.",
+    )
     configuration = forms.ModelChoiceField(
         Configuration.objects.none(),
         empty_label="choose",
@@ -96,7 +116,10 @@ class InstanceForm(CatalogForm):
 
     class Meta:
         model = Instance
-        fields = ("name", "configuration", "address", "port", "database", "username", "data_directory")
+        fields = (
+            "name", "configuration", "address", "port", "database", "username", "data_directory", "grant",
+            "restart_command",
+        )  # fmt: skip
         error_messages = {"name": {"unique": "There is already an instance of this name: choose another one."}}
 
     field_order = (
@@ -145,7 +168,35 @@ class InstanceForm(CatalogForm):
             self.add_error("version", "Say which version the managed server has.")
         self._refuse_to_take_the_password_along()
         self._refuse_to_leave_runs_behind()
+        self._refuse_grant()
         return cleaned
+
+    def clean_grant(self) -> str:
+        return self.cleaned_data["grant"] or Instance.Grant.NONE
+
+    def clean_restart_command(self) -> str:
+        """Return the words of the command, by sudo without a question. No shell reads them."""
+        words = self.cleaned_data["restart_command"].split()
+        if not words:
+            return ""
+        if not all(map(COMMAND_WORD.fullmatch, words)):
+            raise forms.ValidationError("Write words of letters, digits and @%+=:,./_- alone: no shell reads them.")
+        if words[0] != SUDO and not words[0].startswith("/"):
+            raise forms.ValidationError("Begin with the whole path of a program, or with sudo.")
+        return " ".join([SUDO, "-n", *words[1:]] if words[0] == SUDO and "-n" not in words[1:2] else words)
+
+    def _refuse_grant(self) -> None:
+        """Refuse a grant that cannot be carried out, or that was given for another server."""
+        grant, is_managed = self.cleaned_data.get("grant"), self.cleaned_data.get("server") == MANAGED
+        if grant in (None, Instance.Grant.NONE):
+            return
+        if is_managed:
+            self.add_error("grant", NO_HOST)
+        elif not self.is_new and self.initial.get("grant") != Instance.Grant.NONE and self.is_moved:
+            self.add_error("grant", MOVED_GRANT)
+        is_restart = grant == Instance.Grant.RESTART and "restart_command" not in self.errors
+        if is_restart and not self.cleaned_data.get("restart_command"):
+            self.add_error("restart_command", "Write the command by which it is restarted, or grant a reload alone.")
 
     def _refuse_to_leave_runs_behind(self) -> None:
         """Refuse to move the instance under runs that were planned with the place where it is now."""
@@ -187,7 +238,11 @@ class InstanceForm(CatalogForm):
     @property
     def has_another_log_in(self) -> bool:
         """Tell whether another log-in than before is stored now, which may fail where that one did not."""
-        return self.is_new or not LOG_IN.isdisjoint(self.changed_data)
+        return self.is_new or not LOG_IN.isdisjoint(self.changed_data) or self.has_another_grant
+
+    @property
+    def has_another_grant(self) -> bool:
+        return any(self.cleaned_data.get(name) != self.initial.get(name) for name in GRANT)
 
     def _test_at_once(self) -> None:
         """Have its host log in, where that can be its driver. What an earlier test saw was another server."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from benchhub.analysis.words import count, listing
-from benchhub.catalog.models import Inspection
+from benchhub.catalog.models import Inspection, Instance
 from benchhub.ui.findings import Finding
 from runners.inspection.answer import Seen
 from runners.tools.layers import with_layer
@@ -23,11 +23,13 @@ DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the instance is said to be: its version, and whether its server runs on its driver."""
+    """What the instance is said to be: its version, whether its server runs on its driver, what its owner grants."""
 
     version: str
     version_num: int
     is_here: bool
+    is_changed: bool = False
+    is_restarted: bool = False
 
 
 def looked_at(inspection: Inspection) -> list[Finding]:
@@ -38,9 +40,13 @@ def looked_at(inspection: Inspection) -> list[Finding]:
         return []
     instance = inspection.instance
     is_here = instance.host_id == inspection.driver_id
-    expected = Expected(instance.build.version, instance.build.version_num, is_here)
+    is_changed = instance.grant != Instance.Grant.NONE
+    expected = Expected(
+        instance.build.version, instance.build.version_num, is_here, is_changed, bool(instance.restart_words)
+    )
     names = {field.name for field in fields(Seen)}
-    return findings(Seen(**{name: value for name, value in inspection.sight.items() if name in names}), expected)
+    values = {name: value for name, value in inspection.sight.items() if name in names}
+    return findings(Seen(**values, parameters=inspection.parameters if is_changed else None), expected)
 
 
 def findings(sight: Seen, expected: Expected) -> list[Finding]:
@@ -163,6 +169,29 @@ def _statements(sight: Seen, _: Expected) -> Finding:
     return Finding("pg_stat_statements", "ok", "It is not there: no run needs it.")
 
 
+def _grant(sight: Seen, expected: Expected) -> Finding | None:
+    """Say whether runs can change settings, as the owner grants."""
+    if not expected.is_changed:
+        return None
+    if not expected.is_here:
+        return Finding("Change of settings", "warn", "Not looked at from here.", "Test it from its own host as well.")
+    if not sight.is_superuser:
+        remedy = "Let the role be a superuser, or grant no change of settings."
+        return Finding("Change of settings", "bad", "Runs may, but their role is no superuser.", remedy)
+    if (sight.settings or {}).get("allow_alter_system") == "off":
+        return Finding("Change of settings", "bad", "allow_alter_system is off.", "Switch it on, or grant no change.")
+    if sight.command_error:
+        return Finding("Change of settings", "bad", sight.command_error, "Mend the command of its restart.")
+    if not sight.parameters:
+        return Finding("Change of settings", "bad", "The server did not say which settings it knows.", "Test it again.")
+    if expected.is_restarted and not sight.owns_file:
+        text = "Runs may restart it. Its postgresql.auto.conf belongs to another account than BenchHub's."
+        remedy = "Where it does not start with a configuration, a person has to put back its settings."
+        return Finding("Change of settings", "warn", text, remedy)
+    how = "begin with a restart" if expected.is_restarted else "change what a reload can change"
+    return Finding("Change of settings", "ok", f"Runs may, and {how}.", "The former settings are put back after each.")
+
+
 CHECKS: tuple[Callable[[Seen, Expected], Finding | None], ...] = (
     _log_in,
     _version,
@@ -172,6 +201,7 @@ CHECKS: tuple[Callable[[Seen, Expected], Finding | None], ...] = (
     _connections,
     _durability,
     _checksums,
+    _grant,
     _checkpoint,
     _statistics,
     _statements,

@@ -14,7 +14,7 @@ class InspectionQuerySet(models.QuerySet["Inspection"]):
     def ended(self) -> InspectionQuerySet:
         """Return those that say something, with what judges them; never a password or a private key."""
         rows = self.filter(is_wanted=False).select_related("instance__build", "instance__host", "driver")
-        return rows.defer("instance__password", "instance__host__private_key", "driver__private_key")
+        return rows.defer("parameters", "instance__password", "instance__host__private_key", "driver__private_key")
 
     def databases(self) -> list[tuple[str, str]]:
         """Return the databases that the last looks saw, each with a server that has it, by name."""
@@ -27,7 +27,8 @@ class Inspection(models.Model):
     """A look at an instance from its driver, as a run would log in, that changes nothing there.
 
     While it is `wanted` a worker takes it soon. `sight` is what the last look saw (runners.inspection.answer.Seen),
-    None where there was none; `contact_error` says why it could not be taken.
+    None where there was none; `contact_error` says why it could not be taken. `parameters` are those that the server
+    knows, where runs may change them.
     """
 
     instance = models.OneToOneField(Instance, models.CASCADE, related_name="inspection")
@@ -36,6 +37,7 @@ class Inspection(models.Model):
     visit_until = models.DateTimeField(null=True, blank=True, editable=False)
     contact_error = models.TextField(blank=True, editable=False)
     sight = models.JSONField(null=True, blank=True, editable=False)
+    parameters = models.JSONField(default=dict, blank=True, editable=False)
     seen_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = InspectionQuerySet.as_manager()
@@ -46,5 +48,6 @@ class Inspection(models.Model):
     @classmethod
     def ask(cls, instance: Instance, driver: Host) -> Inspection:
         """Have a worker look soon; what was seen before is gone, as it may be of another driver."""
-        anew = {"driver": driver, "is_wanted": True, "visit_until": None, "contact_error": "", "sight": None}
-        return cls.objects.update_or_create(instance=instance, defaults={**anew, "seen_at": None})[0]
+        anew = {"driver": driver, "is_wanted": True, "visit_until": None, "contact_error": ""}
+        nothing: dict[str, object] = {"sight": None, "parameters": {}, "seen_at": None}
+        return cls.objects.update_or_create(instance=instance, defaults={**anew, **nothing})[0]

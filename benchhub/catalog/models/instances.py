@@ -61,6 +61,11 @@ class BuildParameters(models.Model):
 class Instance(models.Model):
     """A PostgreSQL server to be tested; without a host it is known by its connection only (a managed database)."""
 
+    class Grant(models.TextChoices):
+        NONE = "none", "no: they stay as they are"
+        RELOAD = "reload", "yes, by a reload"
+        RESTART = "restart", "yes, by a restart"
+
     name = models.CharField(max_length=120, unique=True)
     host = models.ForeignKey(Host, models.PROTECT, null=True, blank=True, related_name="instances")
     build = models.ForeignKey(PgBuild, models.PROTECT)
@@ -72,6 +77,8 @@ class Instance(models.Model):
     password = SecretField(blank=True)
     data_directory = models.CharField(max_length=300, blank=True)
     bin_directory = models.CharField(max_length=300, blank=True)
+    grant = models.CharField(max_length=8, choices=Grant, default=Grant.NONE)
+    restart_command = models.CharField(max_length=300, blank=True)
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = CurrentQuerySet.as_manager()
@@ -83,6 +90,16 @@ class Instance(models.Model):
     def own_cluster(self) -> Cluster | None:
         """Return the cluster of BenchHub's own that it is; None for a server that somebody else runs."""
         return getattr(self, "cluster", None)
+
+    @property
+    def is_configurable(self) -> bool:
+        """Tell whether runs may have configurations of their own there."""
+        return self.own_cluster is not None or self.grant != Instance.Grant.NONE
+
+    @property
+    def restart_words(self) -> tuple[str, ...]:
+        """Return the owner's command that restarts the server, in words; empty where runs may not restart it."""
+        return tuple(self.restart_command.split()) if self.grant == Instance.Grant.RESTART else ()
 
     def has_password(self) -> bool:
         """Tell whether a password is stored, without opening it."""

@@ -10,7 +10,9 @@ from django import forms
 
 from benchhub.bench.models import System
 from benchhub.bench.plan.clients import client_builds
-from benchhub.catalog.instances.clusters import NOT_MADE, refusals
+from benchhub.catalog.instances.applying import refusals
+from benchhub.catalog.instances.clusters import NOT_MADE
+from benchhub.catalog.instances.grants import is_own
 from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, Workload
 
 MOST_SYSTEMS = 12
@@ -101,7 +103,7 @@ class SystemForm(forms.Form):
             catalogue.configurations,
             "the instance's own",
             required=False,
-            help_text="Only for clusters that BenchHub makes: the settings that are applied before each run.",
+            help_text="Applied for each run: on clusters that BenchHub makes, and where a server's owner grants it.",
         )
         self.fields["hardware"] = row_choice(catalogue.hardware, "that of the host", required=False)
         self.fields["driver"] = row_choice(
@@ -125,7 +127,7 @@ class SystemForm(forms.Form):
         values["path"] = values.get("path") or guess
         values["configuration"] = values.get("configuration") or instance.configuration
         values["label"] = values.get("label") or usual_label(instance, values, guess)
-        for field, sentence in cluster_refusals(instance, values).items():
+        for field, sentence in system_refusals(instance, values).items():
             self.add_error(field, sentence)
         return values
 
@@ -138,14 +140,24 @@ def usual_label(instance: Instance, values: Mapping[str, Any], guessed_path: str
     return f"{instance.build}, {instance}{applied}{unusual}"[:160]
 
 
-def cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return by field why the instance cannot be run so: its configuration, and how a cluster of its own is driven."""
-    cluster, configuration = instance.own_cluster, values["configuration"]
-    if cluster is None:
-        is_own = configuration == instance.configuration
-        return (
-            {} if is_own else {"configuration": f"{instance} has settings of its own: BenchHub changes none of them."}
-        )
+def system_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return by field why the instance cannot be run so: its configuration, and how it is driven."""
+    problems = _cluster_refusals(instance, values) if instance.own_cluster else _server_refusals(instance, values)
+    if "instance" not in problems and (sentences := refusals(instance, values["configuration"])):
+        problems["configuration"] = sentences
+    return problems
+
+
+def _server_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return why somebody's server cannot be driven so: what a run changes is put back from the server's own host."""
+    is_changed = instance.restart_words or not is_own(instance, values["configuration"])
+    if not (is_changed and values.get("driver") and values["driver"] != instance.host):
+        return {}
+    return {"driver": f"Runs change settings of {instance}: {instance.host} itself drives them."}
+
+
+def _cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    cluster = instance.cluster
     problems: dict[str, Any] = {}
     if cluster.made_at is None or cluster.wanted == Cluster.Wanted.REMOVE:
         return {"instance": NOT_MADE}
@@ -153,8 +165,6 @@ def cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str,
         problems["driver"] = f"{instance} listens on its socket alone: {instance.host} itself drives it."
     if values["path"] != System.Path.SOCKET:
         problems["path"] = f"{instance} listens on its socket alone."
-    if sentences := refusals(cluster, configuration):
-        problems["configuration"] = sentences
     return problems
 
 

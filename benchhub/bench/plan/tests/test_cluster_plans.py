@@ -88,7 +88,7 @@ def test_a_server_of_somebody_else_keeps_its_settings(planner, recipe, box):
     foreign = testing.make_instance(box, "16.4")
     other = configuration("other", work_mem="1MB")
     response = planner.post(NEW, {**planned(recipe, foreign, other), "queue": "1"})
-    assertContains(response, "pg 16.4 has settings of its own: BenchHub changes none of them.")
+    assertContains(response, "pg 16.4 has settings of its own, and its owner lets BenchHub change none of them")
     assert not Experiment.objects.exists()
 
 

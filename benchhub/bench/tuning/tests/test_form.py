@@ -175,7 +175,7 @@ def test_a_server_that_somebody_else_runs_is_not_offered(runner, host, workload)
     other = testing.make_instance(host, "16", name="theirs")
     response = runner.get(NEW)
     assertNotContains(response, "theirs")
-    assertContains(response, '<a href="/hosts/">choose a host</a>')
+    assertContains(response, '<a href="/hosts/">Choose a host</a>')
     refused = runner.post(PLAN, form_of(other, workload, MEMORY))
     assertContains(refused, "Select a valid choice")
 

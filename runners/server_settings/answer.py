@@ -1,0 +1,80 @@
+"""What the keeper wrote down beside a run: each setting of the server before, as applied, at the end, and put back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+
+from runners.contract import Doubt
+from runners.readings import storable
+
+LOG_FILE = "server_settings.log"
+MOST_BYTES = 256 << 10
+LONGEST_REASON = 500
+LINE = re.compile(r"(before|applied|end|after) ([A-Za-z_]{1,80}) (.{0,1000})")
+MOMENTS = ("before", "applied", "end", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerValue:
+    """A setting at four moments of a run, as SHOW has it; None where nothing tells."""
+
+    before: str | None = None
+    applied: str | None = None
+    end: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLog:
+    """The settings of a run by name. `is_overdue`: put back at a deadline, while the run went on.
+
+    `left` says why they could not be put back; empty where they were.
+    """
+
+    values: Mapping[str, ServerValue] = field(default_factory=dict)
+    is_overdue: bool = False
+    left: str = ""
+
+
+def read_log(log: bytes, names: Mapping[str, str]) -> ServerLog:
+    """Return what the log of a run says of these names. Lines that make no sense are passed over."""
+    lines = log[:MOST_BYTES].decode(errors="replace").split("\n")
+    rows: dict[str, dict[str, str]] = {}
+    for line in lines:
+        if (match := LINE.fullmatch(line)) and match[2] in names:
+            rows.setdefault(match[2], {})[match[1]] = str(storable(match[3]))
+    left = [line.removeprefix("left ") for line in lines if line.startswith("left ")]
+    reason = str(storable("".join(left[-1:])[:LONGEST_REASON])).strip()
+    return ServerLog({name: ServerValue(**values) for name, values in rows.items()}, "overdue" in lines, reason)
+
+
+def facts(log: ServerLog) -> dict[str, dict[str, str | None]]:
+    """Return the values as plain data, to be stored with the run."""
+    return {name: asdict(value) for name, value in log.values.items()}
+
+
+def unrestored(requests: Mapping[str, str], log: ServerLog) -> str:
+    """Return why nothing proves that all is as it was before the run, as a sentence; empty where it is proved."""
+    if log.left:
+        return log.left
+    values = {name: log.values.get(name, ServerValue()) for name in requests}
+    names = [name for name, value in values.items() if value.before != value.after]
+    return f"Nothing proves that {', '.join(names)} is what it was before the run." if names else ""
+
+
+def doubts(requests: Mapping[str, str], log: ServerLog) -> Iterator[Doubt]:
+    """Yield a doubt for each setting that did not last as it was applied, and for what was not put back."""
+    if requests and log.is_overdue:
+        text = "The settings of the server were put back at a deadline, before the run had ended."
+        yield Doubt("server-settings-overdue", text)
+    for name in requests:
+        value = log.values.get(name, ServerValue())
+        if value.end is None:
+            yield Doubt("server-settings-changed", f"Nothing tells what {name} was at the end of the run.")
+        elif value.end != value.applied:
+            actual = f"{name} was {value.end} at the end of the run, although {value.applied} had been applied"
+            yield Doubt("server-settings-changed", f"{actual}: something else changed it.")
+    if reason := unrestored(requests, log):
+        yield Doubt("server-settings-left", f"Settings of the server were not put back: {reason}")

@@ -1,0 +1,36 @@
+"""The settings that a server says it knows, as rows of its pg_settings. What it says is never believed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from runners.readings import storable
+
+MOST_PARAMETERS, LONGEST_NAME = 2000, 200
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
+COLUMNS = ("kind", "unit", "context", "lowest", "highest", "default")
+FURTHER = ("source",)  # what only a server that runs can say
+# What overrides ALTER SYSTEM, by the words of pg_settings, for the session that asks.
+OVERRIDING = ("command line", "environment variable", "global", "database", "user", "database user", "client")
+# The rows of a server that runs: its default is what is in force. Texts may be secrets, and none of them is needed.
+IN_FORCE_QUERY = """\
+SELECT json_object_agg(name, json_build_object('kind', vartype, 'unit', unit, 'context', context, 'lowest', min_val,
+    'highest', max_val, 'choices', enumvals, 'default', CASE WHEN vartype <> 'string' THEN reset_val END,
+    'source', source)) FROM pg_settings WHERE name !~ '[.]'"""
+
+
+def read_parameters(text: str) -> dict[str, Any]:
+    """Return the settings by name, with what is not empty of each. Raises ValueError where they make no sense."""
+    rows = json.loads(text)
+    if not isinstance(rows, dict) or len(rows) > MOST_PARAMETERS:
+        raise ValueError("These are no settings of a server.")
+    return {name: _parameter(row) for name, row in rows.items() if NAME.fullmatch(name)}
+
+
+def _parameter(row: Any) -> dict[str, Any]:
+    texts = {name: str(storable(row[name]) or "") for name in COLUMNS}
+    texts |= {name: str(storable(row[name]) or "")[:LONGEST_NAME] for name in FURTHER if name in row}
+    choices = [str(storable(choice))[:LONGEST_NAME] for choice in row["choices"] or []]
+    return {**{name: value for name, value in texts.items() if value}, **({"choices": choices} if choices else {})}

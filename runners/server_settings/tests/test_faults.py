@@ -1,0 +1,152 @@
+"""Faults at any moment of a run that changes somebody's server: it has its former settings again, or nothing starts.
+
+SERVER_FAULTS says how many are injected, SEED which ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shlex
+import signal
+
+import pytest
+
+from runners import job
+from runners.clusters.testing import Victim as RunningAttempt
+from runners.clusters.testing import cut_start, is_alive
+from runners.server_settings.put_back import put_back
+from runners.server_settings.testing import kill_keeper
+from runners.ssh import RemoteFailure
+
+pytestmark = pytest.mark.target
+FAULTS, SEED = int(os.environ.get("SERVER_FAULTS", "6")), int(os.environ.get("SEED", "0"))
+KINDS = ("command", "job", "keeper", "everything", "cancel", "connection")
+LONGEST_S = 4.0  # from the start of an attempt to its end, on a machine that has nothing else to do
+SETTINGS, IN_FORCE = {"work_mem": "6MB", "jit": "off"}, {"work_mem": "6144", "jit": "off"}
+LARGE, LARGE_IN_FORCE = {**SETTINGS, "shared_buffers": "20MB"}, {**IN_FORCE, "shared_buffers": "2560"}
+
+
+class Victim(RunningAttempt):
+    def keeper(self) -> None:
+        kill_keeper(self.folder)
+
+    def everything(self) -> None:
+        """Kill all at once, as a power cut does: only who comes next can put back."""
+        self.wrapper()
+        self.keeper()
+        self.command()
+        self.keeper()
+
+
+def seen(driver):
+    return driver.auto_lines, [driver.value(name) for name in LARGE]
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + FAULTS))
+async def test_after_any_fault_the_server_has_its_former_settings_again(driver, restarting, seed):
+    draw, kind = random.Random(seed), KINDS[seed % len(KINDS)]
+    server = draw.choice((driver, restarting))
+    server.ask("ALTER SYSTEM SET work_mem = '3MB'")
+    server.ask("SELECT pg_reload_conf()")
+    before = await settled(server)
+    settings = (LARGE, LARGE_IN_FORCE) if server is restarting else (SETTINGS, IN_FORCE)
+    spec = await server.spec(*settings, kind="load", parameters={"script": "tpcb-like", "scale": draw.choice((1, 5))})
+    place = server.place()
+    await broken_off(server, place, spec, kind, draw.uniform(0, LONGEST_S))
+    await server.until(lambda: not server.state.exists())
+    assert seen(server) == before
+    outputs = (await server.run(await server.spec(*settings, kind="load"))).outputs  # and the next run goes well
+    assert outputs.returncode == 0, outputs.stderr
+    assert seen(server) == before and not server.state.exists()
+
+
+async def settled(driver):
+    await driver.until(lambda: driver.value("work_mem") == "3MB")
+    return seen(driver)
+
+
+async def broken_off(driver, place, spec, kind, wait_s):
+    """Start it, do to it what the kind of fault says after so many seconds, and see to its end as a worker does."""
+    if kind == "connection":
+        await cut_start(driver, place[2], spec, wait_s / 10)
+    await job.start(*place, spec, password=driver.cluster.password)
+    victim = Victim(driver, place[2])
+    await asyncio.sleep(wait_s)
+    if kind == "cancel":
+        await job.cancel(*place)
+    elif kind != "connection":
+        getattr(victim, kind)()
+    await job.wait_for_end(*place, timeout_s=60)
+    await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
+    if not (victim.folder / "rc").exists():
+        await job.cancel(*place)
+    assert await put_back(driver.connections, driver.target, driver.work) == ""
+
+
+async def begun(driver, settings, in_force):
+    """Return an attempt under way once its settings are in force."""
+    spec = await driver.spec(settings, in_force, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    place = await driver.begun(spec)
+    await driver.until(lambda: b"held" in driver.log(place[2]).splitlines())
+    return place
+
+
+def kill_all(driver, place):
+    victim = Victim(driver, place[2])
+    victim.everything()
+    return victim
+
+
+async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_next(driver):
+    place = await begun(driver, SETTINGS, IN_FORCE)
+    kill_all(driver, place)
+    assert driver.state.exists() and driver.value("work_mem") == "6MB"
+    await job.cancel(*place)
+    outputs = (await driver.run(await driver.spec(kind="load"))).outputs
+    assert outputs.returncode == 0, outputs.stderr
+    assert driver.value("work_mem") == "4MB" and driver.auto_lines == [] and not driver.state.exists()
+
+
+async def test_nothing_starts_while_the_server_is_away_and_its_settings_are_put_back_once_it_is_there(restarting):
+    """Stopped by its owner in the midst of a run whose every process is killed."""
+    place = await begun(restarting, SETTINGS, IN_FORCE)
+    kill_all(restarting, place)
+    await job.cancel(*place)
+    await pg_ctl(restarting, "-m", "fast", "stop")
+    try:
+        spec = await restarting.spec(kind="load")
+        with pytest.raises(RemoteFailure, match=r"that an earlier run changed could not be put back: .*[Cc]onnection"):
+            await job.start(*restarting.place(), spec, password=restarting.cluster.password)
+        reason = await put_back(restarting.connections, restarting.target, restarting.work)
+        assert "could not be put back" in reason and restarting.state.exists()
+    finally:
+        await pg_ctl(restarting, "-l", str(restarting.cluster.folder / "log"), "start")
+    assert restarting.value("work_mem") == "6MB"
+    assert await put_back(restarting.connections, restarting.target, restarting.work) == ""
+    assert restarting.value("work_mem") == "4MB" and not restarting.state.exists()
+
+
+async def pg_ctl(driver, *words):
+    program = [str(driver.cluster.bin_directory / "pg_ctl"), "-D", str(driver.cluster.data_directory), "-w", *words]
+    await driver.connections.run(driver.target, f"{shlex.join(program)} < /dev/null > /dev/null 2>&1", timeout_s=60)
+
+
+async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run(driver):
+    spec = await driver.spec(SETTINGS, IN_FORCE, kind="load", parameters={"script": "tpcb-like", "scale": 20})
+    place = await driver.begun(spec)
+    await driver.until(lambda: b"held" in driver.log(place[2]).splitlines())
+    assert kill_keeper(driver.folder(place[2]))
+    assert await job.wait_for_end(*place, timeout_s=60)
+    assert driver.value("work_mem") == "4MB" and driver.auto_lines == [] and not driver.state.exists()
+
+
+@pytest.mark.parametrize("moment", ["before", "applied", "held"])
+async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver, moment):
+    place = await driver.begun(await driver.spec(SETTINGS, IN_FORCE, kind="load"))
+    await driver.until(lambda: moment.encode() in driver.log(place[2]))
+    _, command = Victim(driver, place[2]).numbers()
+    os.killpg(command, signal.SIGTERM)
+    assert await job.wait_for_end(*place, timeout_s=60)
+    assert driver.value("work_mem") == "4MB" and not driver.state.exists()

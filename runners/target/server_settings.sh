@@ -1,0 +1,216 @@
+# Settings of somebody's server for the time of an attempt, by ALTER SYSTEM. A keeper applies them, and puts back what was
+# there before when descriptor 4, which all that comes of the attempt has open, is closed everywhere: also when the
+# attempt's shell is killed. What is put back, and how, is written down before anything is changed:
+#
+#   server_settings/         in the work directory, from before the first change until all is proved to be back
+#     server_settings.sh     this file: `sh server_settings.sh restore` puts back
+#     restore.sql  rows      how, and what there was: name, value in postgresql.auto.conf, value in force
+#     data_directory  auto.conf  password
+#     restarting             there while a restart by an attempt has not brought the server back
+#   server_settings.lock     held by whoever changes something
+#
+# Set before: server_bin, server_seconds, server_count, server_pattern (of the names, for grep), server_restarts (yes or
+# empty); the functions server_connection, server_command and server_sql_*.
+server_refuse() {
+    echo "refused $(echo "$1" | tr '\n' ' ' | head -c 1000)"
+    exit 1
+}
+
+# Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short.
+server_ask() { timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -f -; }
+server_admin() (
+    PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning'
+    export PGOPTIONS
+    server_ask
+)
+
+# Wait until the server takes sessions, for at most $1 tries.
+server_answers() {
+    try=0
+    until reason=$(echo 'SELECT 1' | server_admin 2>&1 > /dev/null); do
+        try=$((try + 1))
+        [ "$try" -lt "$1" ] || { echo "$reason" >&2; return 1; }
+        sleep 0.5
+    done
+}
+
+# The moment at which the server read its files is another one for sessions that begin after it.
+server_loaded() { echo 'SELECT extract(epoch FROM pg_conf_load_time())' | server_admin; }
+server_reload() {
+    loaded=$(server_loaded) && echo 'SELECT pg_reload_conf()' | server_admin > /dev/null || return 1
+    tries=0
+    while [ "$tries" -lt 100 ]; do
+        now=$(server_loaded) || return 1
+        [ "$now" = "$loaded" ] || return 0
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    echo 'The server did not read its configuration files anew: its log says why.' >&2
+    return 1
+}
+
+# By the owner's command, apart from all that the keeper has open: the server outlives it.
+server_started() { echo 'SELECT extract(epoch FROM pg_postmaster_start_time())' | server_admin 2> /dev/null; }
+server_restart() {
+    started=$(server_started)
+    : > "$server_state/restarting" || return 1
+    (
+        exec < /dev/null > /dev/null 2>&1 5>&-
+        server_command exec timeout -k 5 300 setsid -w
+    )
+    code=$?
+    tries=120
+    [ "$code" = 0 ] || tries=10
+    server_answers "$tries" || { echo "The server does not answer after its restart, whose command ended with $code." >&2; return 1; }
+    rm -f -- "$server_state/restarting"
+    [ "$(server_started)" != "$started" ] && return 0
+    echo "The command did not restart the server: it ended with $code." >&2
+    return 1
+}
+
+# Write down what is put back before it is changed, in one step, and so that it outlasts the machine's power.
+server_write_down() {
+    new=$server_state.new
+    rm -rf -- "$new" && mkdir -m 700 -- "$new" && cp server_settings.sh "$new/" || return 1
+    [ ! -e .pgpass ] || cp .pgpass "$new/password" || return 1
+    server_use_password "$new/password"
+    server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_admin > "$new/rows" || return 1
+    echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
+    [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
+    cp "$(cat "$new/data_directory")/postgresql.auto.conf" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"
+    { sync -- "$new"/* "$new" || sync; } 2> /dev/null
+    mv -- "$new" "$server_state" && { sync -- "${server_state%/*}" || sync; } 2> /dev/null
+}
+
+server_apply() {
+    server_sql_set | server_admin > /dev/null || return 1
+    if [ -n "$server_restarts" ]; then server_restart || return 1; else server_reload || return 1; fi
+    unmet=$(server_sql_unmet | server_ask) || return 1
+    [ -z "$unmet" ] || { echo "$unmet" >&2; return 1; }
+}
+
+# A server that a restart of ours did not bring back gets its lines of before, where this account owns the file.
+server_revive() {
+    file=$(cat "$server_state/data_directory")/postgresql.auto.conf
+    [ -e "$server_state/restarting" ] && [ -f "$server_state/auto.conf" ] && [ -O "$file" ] || return 1
+    {
+        grep -i -v -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$file"
+        grep -i -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$server_state/auto.conf"
+    } > "$file.benchhub"
+    chmod 600 "$file.benchhub" && mv -- "$file.benchhub" "$file" && server_restart
+}
+
+# What is not as it was before, as sentences.
+server_left() {
+    [ "$server_count" -gt 0 ] || return 0
+    server_sql_left "$(cat "$server_state/rows")" | server_ask
+}
+
+server_is_same() {
+    [ "$(echo 'SHOW data_directory' | server_admin)" = "$(cat "$server_state/data_directory")" ] && return 0
+    echo 'Another server answers in its place.' >&2
+    return 1
+}
+
+# Put back what is written down; a start alone brings back some settings.
+server_put_back() {
+    tries=$1
+    [ ! -e "$server_state/restarting" ] || tries=1
+    server_answers "$tries" || server_revive || return 1
+    server_is_same && server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
+    left=$(server_left) || return 1
+    if [ -n "$left" ] && [ -n "$server_restarts" ]; then
+        server_restart && left=$(server_left) || return 1
+    fi
+    [ -z "$left" ] || { echo "$left" >&2; return 1; }
+}
+
+server_tell() { server_sql_values | server_ask | sed "s/^/$1 /"; }
+
+# Put back within $1 tries, prove it, and forget what was written down.
+server_finish() {
+    if reason=$(server_put_back "$1" 2>&1); then
+        server_tell after
+        rm -rf -- "$server_state.old"
+        mv -- "$server_state" "$server_state.old" && rm -rf -- "$server_state.old"
+        return
+    fi
+    echo "left $(echo "$reason" | tr '\n' ' ' | tail -c 500)"
+    return 1
+}
+
+server_use_password() {
+    [ ! -e "$1" ] || { PGPASSFILE=$1; export PGPASSFILE; }
+}
+
+server_hold() {
+    exec 5>> "$server_state.lock" && flock -w 20 5 || server_refuse 'another run on this host is at work on a server'
+    [ ! -d "$server_state" ] || server_refuse 'what an earlier run changed has not been put back'
+    server_use_password "$(pwd)/.pgpass"
+    reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
+    reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
+    server_tell before
+    reason=$(server_write_down 2>&1) || server_refuse "the settings of before could not be written down. $reason"
+    server_use_password "$server_state/password"
+    # Whatever ends it from here on puts back. A handler, not '': what it waits with would ignore the signal, too.
+    trap 'server_finish 120' EXIT
+    trap : TERM INT HUP PIPE
+    reason=$(server_apply 2>&1) || server_refuse "$reason"
+    server_tell applied
+    echo held
+    timeout "$server_seconds" cat > /dev/null || echo overdue
+    server_tell end
+}
+
+# What an attempt left, by whoever comes next; 75 while somebody is at it.
+server_restore() {
+    exec 5>> "$server_state.lock" && flock -w 2 5 || exit 75
+    [ -d "$server_state" ] || exit 0
+    server_use_password "$server_state/password"
+    server_finish 10
+}
+
+# In the attempt's shell. The keeper is in a session of its own and without the attempt's locks: whoever ends the attempt
+# leaves it alone. It ends by itself, however long a restart takes.
+server_begin() {
+    mkfifo -m 600 server_settings.switch && : > server_settings.log && exec 4<> server_settings.switch || return 1
+    (
+        exec < server_settings.switch >> server_settings.log 2> server_settings.err 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+        rm -f server_settings.switch
+        exec setsid /bin/sh -c '/bin/sh ./server_settings.sh hold; echo "ended $?"'
+    ) &
+    server_holder=$!
+    until grep -a -q -E '^(ended |held$)' server_settings.log; do
+        kill -0 "$server_holder" 2> /dev/null || break
+        sleep 0.1
+    done
+    if grep -a -q '^held$' server_settings.log; then return 0; fi
+    reason=$(grep -a -m 1 '^refused ' server_settings.log)
+    reason=${reason#refused }
+    echo "Server setting error: ${reason:-the keeper was ended.}" >&2
+    return 1
+}
+
+# Whoever was killed before it had put back is followed by this shell.
+server_end() {
+    [ -n "${server_holder-}" ] || return 0
+    exec 4>&-
+    wait "$server_holder"
+    server_state=$(cd -- ../../.. && pwd)/server_settings
+    if [ -d "$server_state" ] && ! grep -a -q '^left ' server_settings.log; then
+        /bin/sh "$server_state/server_settings.sh" restore >> server_settings.log 2>> server_settings.err
+    fi
+    ! grep -a '^left ' server_settings.log >&2
+}
+
+case ${1-} in
+    hold) server_state=$(cd -- ../../.. && pwd)/server_settings ;;
+    restore) server_state=$(cd -- "$(dirname -- "$0")" && pwd) ;;
+esac
+case ${1-} in
+    hold | restore)
+        umask 077
+        server_connection
+        "server_$1"
+        ;;
+esac
