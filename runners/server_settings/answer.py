@@ -76,5 +76,6 @@ def doubts(requests: Mapping[str, str], log: ServerLog) -> Iterator[Doubt]:
         elif value.end != value.applied:
             actual = f"{name} was {value.end} at the end of the run, although {value.applied} had been applied"
             yield Doubt("server-settings-changed", f"{actual}: something else changed it.")
-    if reason := unrestored(requests, log):
-        yield Doubt("server-settings-left", f"Settings of the server were not put back: {reason}")
+    if unrestored(requests, log):
+        text = f"Nothing proves that the server has {', '.join(requests) or 'its settings'} as before the run."
+        yield Doubt("server-settings-left", text)

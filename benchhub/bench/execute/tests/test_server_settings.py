@@ -1,0 +1,160 @@
+"""Runs that change somebody's server, by a worker on real parts: tested, planned, measured, proved, held apart."""
+
+import os
+import signal
+from concurrent.futures import Future
+
+import psycopg
+import pytest
+
+from benchhub.bench.execute import answers, inspections, jobs
+from benchhub.bench.execute.steps import Cancelled, Looked, Refused
+from benchhub.bench.models.states import State
+from benchhub.bench.plan.systems import system_under_test
+from benchhub.bench.queue import queue
+from benchhub.bench.run_page.settings import ServerSetting, server_rows
+from benchhub.catalog.instances import applying
+from benchhub.catalog.instances.inspection import looked_at
+from benchhub.catalog.models import Configuration, Host, Inspection, Instance
+from conftest import new_cluster
+from runners import job
+from runners.contract import Outputs
+
+pytestmark = [pytest.mark.django_db, pytest.mark.target]
+
+
+@pytest.fixture(scope="module")
+def server(request):
+    """Somebody's server, stopped by its own number at the end: a run restarts it."""
+    cluster = new_cluster("granted", 16, request)
+    yield cluster
+    [number, *_] = (cluster.data_directory / "postmaster.pid").read_text().split()
+    os.kill(int(number), signal.SIGQUIT)
+
+
+def ask(server, statement):
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        return connection.execute(statement).fetchone()
+
+
+@pytest.fixture
+def granted(system, server):
+    """Give an instance whose owner grants a reload, as its test saw it."""
+    instance = system(server).instance
+    instance.grant = Instance.Grant.RELOAD
+    instance.save()
+    return inspected(instance)
+
+
+def inspected(instance):
+    Inspection.ask(instance, instance.host)
+    assert inspections.visit_inspections() == 1
+    return Instance.objects.select_related("inspection", "host", "configuration").get(pk=instance.pk)
+
+
+def with_settings(instance, machine, **settings):
+    configuration = Configuration.objects.create(name=f"with {', '.join(settings)}", settings=settings)
+    place = {"driver": instance.host, "hardware": machine, "path": "loopback", "label": configuration.name}
+    return system_under_test(instance, configuration=configuration, **place)
+
+
+def test_the_test_of_the_instance_reads_what_that_server_knows_and_no_text_that_may_be_a_secret(granted):
+    rows = granted.inspection.parameters
+    assert rows["shared_buffers"]["context"] == "postmaster" and rows["shared_buffers"]["default"] == "16384"
+    assert "default" not in rows["archive_command"] and len(rows) > 300
+    [finding] = [line for line in looked_at(granted.inspection) if line.name == "Change of settings"]
+    assert finding.level == "ok", finding
+    for name in ("work_mem", "max_wal_size", "effective_io_concurrency", "random_page_cost", "jit"):
+        value = rows[name].get("default", "")
+        assert applying.refusals(granted, Configuration(name="same", settings={name: value})) == []
+
+
+def test_a_run_measures_with_its_settings_and_proves_that_the_former_ones_are_back(
+    worker, granted, experiment, machine, server
+):
+    base, changed = with_settings(granted, machine), with_settings(granted, machine, work_mem="7MB")
+    planned = experiment(base, changed)
+    worker.finish(planned)
+    runs = {run.system.label: run for run in planned.runs.filter(kind="measure").select_related("system", "result")}
+    assert {run.state for run in runs.values()} == {State.SUCCEEDED}
+    work_mem = {label: run.found.settings["work_mem"]["setting"] for label, run in runs.items()}
+    assert work_mem == {base.label: "4096", changed.label: "7168"}
+    run = runs[changed.label]
+    assert server_rows(run.spec, run.found.deltas["server_settings"]) == [
+        ServerSetting("work_mem", "7MB", "4MB", "7MB", "7MB", "4MB")
+    ]
+    assert not any(doubt["code"].startswith("server-settings") for doubt in run.result.doubts)
+    assert ask(server, "SHOW work_mem") == ("4MB",) and Host.objects.get(pk=granted.host_id).paused_at is None
+
+
+def test_where_the_owner_lets_runs_restart_it_the_baseline_is_restarted_too(
+    worker, granted, experiment, machine, server
+):
+    words = (server.bin_directory / "pg_ctl", "-D", server.data_directory, "-l", server.folder / "log", "-w", "restart")
+    granted.grant, granted.restart_command = Instance.Grant.RESTART, " ".join(map(str, words))
+    granted.save()
+    instance = inspected(granted)
+    started = ask(server, "SELECT pg_postmaster_start_time()")
+    planned = experiment(with_settings(instance, machine, shared_buffers="24MB"))
+    worker.finish(planned)
+    run = planned.runs.get(kind="measure")
+    assert run.state == State.SUCCEEDED, run.attempts.get().reason
+    assert run.found.settings["shared_buffers"]["setting"] == "3072" and run.protocol.form["restart"] is True
+    assert ask(server, "SHOW shared_buffers") == ("128MB",)
+    assert ask(server, "SELECT pg_postmaster_start_time()") != started
+
+
+@pytest.fixture
+def under_way(granted, experiment, machine):
+    """Give the job of a run that is starting, and its driver."""
+    planned = experiment(with_settings(granted, machine, work_mem="7MB"))
+    queue.reserve()
+    [claim] = queue.claim(1)
+    return jobs.prepare_step(claim), granted.host, planned
+
+
+def written(job_, answer):
+    future: Future[object] = Future()
+    future.set_result(answer)
+    answers.write(job_, future, print)
+
+
+REASON = "Settings of a server that an earlier run changed could not be put back: no answer"
+LOOK = job.Look("b", 1.0, True, False, None, "", None, 0, 0, False, False, "a", "", b"")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Cancelled(REASON), Looked(LOOK, job.Verdict("lost", "Its host was rebooted."), REASON), Refused(REASON)],
+)
+def test_a_host_whose_server_could_not_be_put_back_is_paused_with_the_reason(under_way, answer):
+    job_, host, _ = under_way
+    written(job_, answer)
+    host.refresh_from_db()
+    assert host.paused_at is not None and REASON in host.pause_reason
+
+
+@pytest.mark.parametrize("answer", [Cancelled(), Looked(LOOK, job.Verdict("lost", "Its host was rebooted."))])
+def test_a_host_whose_server_is_as_it_was_goes_on(under_way, answer):
+    job_, host, _ = under_way
+    written(job_, answer)
+    host.refresh_from_db()
+    assert host.paused_at is None
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        (b"", ""),  # it never came so far
+        (b"before work_mem 4MB\napplied work_mem 7MB\nend work_mem 7MB\nafter work_mem 4MB\nended 0\n", ""),
+        (b"before work_mem 4MB\nleft The server is away.\nended 1\n", "The server is away."),
+        (b"before work_mem 4MB\napplied work_mem 7MB\n", "Nothing proves that work_mem is what it was"),
+        (b"before work_mem 4MB\nafter work_mem 5MB\n", "Nothing proves that work_mem is what it was"),
+    ],
+)
+def test_the_end_of_a_run_tells_whether_its_server_is_as_it_was(under_way, log, reason):
+    job_, _, _ = under_way
+    outputs = Outputs(0, b"", b"", {"server_settings.log": log} if log else {})
+    assert answers._unrestored(job_, outputs).startswith(reason) and bool(answers._unrestored(job_, outputs)) == bool(
+        reason
+    )
