@@ -19,7 +19,7 @@ from benchhub.bench.queue import timetable
 from benchhub.bench.queue.form_policy import POLICY
 from benchhub.bench.queue.form_times import window_values
 from benchhub.bench.queue.progress import counted
-from benchhub.catalog.instances.grants import is_own
+from benchhub.catalog.instances.grants import changes
 from benchhub.catalog.models import Instance, PgBuild
 
 from . import costs as plan_costs
@@ -108,11 +108,11 @@ class Preview:
 
 
 def _server_change(system: System) -> str:
-    instance, settings = system.instance, system.configuration.settings
+    instance = system.instance
     if instance.own_cluster or instance.grant == Instance.Grant.NONE:
         return ""
     restart = "a restart before each run" if instance.restart_words else ""
-    change = "" if is_own(instance, system.configuration) else _assignments(settings)
+    change = _assignments(changes(instance, system.configuration))
     parts = [part for part in (change, restart) if part]
     return f"{instance}, for {system.label}: {'; '.join(parts)}." if parts else ""
 

@@ -25,7 +25,7 @@ MIB, USUAL_MIB = 1024**2, 16
 def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[Layer, list[str]]:
     """Return, by layer, a sentence for each setting that cannot be applied to somebody's server.
 
-    The instance's own configuration is what the server is meant to have already: nothing of it is applied.
+    What the instance's own configuration asks for as well, the server is meant to have already: it is not applied.
     """
     if is_own(instance, configuration):
         return {}
@@ -34,15 +34,22 @@ def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[
     rows = _rows(instance)
     if not rows:
         return {"settings": [NOT_SEEN.format(instance)]}
-    settings = applicable.spelled(configuration.settings, rows)
+    settings = applicable.spelled(changes(instance, configuration), rows)
     sentences = applicable.refusals(settings, _server(instance, rows))
     sentences = sentences or [*_beyond_grant(instance, settings, rows)]
-    return {"settings": sentences, "os_settings": [OS_LAYER] if configuration.os_settings else []}
+    is_as_found = configuration.os_settings.items() <= instance.configuration.os_settings.items()
+    return {"settings": sentences, "os_settings": [] if is_as_found else [OS_LAYER]}
 
 
 def is_own(instance: Instance, configuration: Configuration) -> bool:
     """Tell whether it is the configuration that the server is meant to have, in whichever revision."""
     return configuration.name == instance.configuration.name
+
+
+def changes(instance: Instance, configuration: Configuration) -> dict[str, str]:
+    """Return the settings by which the configuration differs from what the server is meant to have."""
+    own = instance.configuration.environment.settings
+    return {name: text for name, text in configuration.environment.settings.items() if own.get(name) != text}
 
 
 def asked_settings(instance: Instance, configuration: Configuration) -> contract.ServerSettings | None:
@@ -56,7 +63,7 @@ def asked_settings(instance: Instance, configuration: Configuration) -> contract
     if is_own(instance, configuration):
         return contract.ServerSettings({}, {}, instance.restart_words) if instance.restart_words else None
     rows = _rows(instance)
-    settings = applicable.spelled(configuration.settings, rows)
+    settings = applicable.spelled(changes(instance, configuration), rows)
     if not settings and not instance.restart_words:
         return None
     return contract.ServerSettings(

@@ -48,7 +48,8 @@ def test_whatever_a_log_says_is_read_and_storable(log):
 
 
 def test_a_server_that_names_settings_oddly_adds_none_of_them():
-    row = '{"kind": "bool", "unit": null, "context": "user", "lowest": null, "highest": null, "choices": null, "default": "on"}'
+    empty = '"unit": null, "lowest": null, "highest": null, "choices": null'
+    row = f'{{"kind": "bool", "context": "user", "default": "on", {empty}}}'
     assert read_parameters(f'{{"jit": {row}, "a b": {row}, "x;DROP": {row}}}') == {
         "jit": {"kind": "bool", "context": "user", "default": "on"}
     }

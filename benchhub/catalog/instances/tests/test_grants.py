@@ -93,6 +93,14 @@ def test_what_no_run_may_set_there_is_refused_by_name(server, settings, sentence
     assert sentence in refusal
 
 
+def test_what_the_server_is_meant_to_have_anyway_is_neither_applied_nor_refused(server):
+    """Its own configuration asks for fsync = on, and so does the other: a series of steps on it repeats that."""
+    other = configuration(fsync="on", work_mem="8MB")
+    assert server.configuration.settings == {"fsync": "on"}
+    assert grants.asked_settings(granted(server, "reload"), other).settings == {"work_mem": "8MB"}
+    assert grants.asked_settings(server, Configuration(name="alike", settings={"fsync": "on"})) is None
+
+
 def test_settings_of_the_operating_system_are_not_applied_there(server):
     row = Configuration(name="other", settings={"work_mem": "1MB"}, os_settings={"vm.swappiness": "1"})
     by_layer = grants.refusals_by_layer(granted(server, "reload"), row)
