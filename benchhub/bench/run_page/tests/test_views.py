@@ -350,5 +350,26 @@ def test_settings_of_the_operating_system_stand_beside_what_was_there_before_and
     assert page.deltas == []
 
 
+def test_settings_of_a_server_that_were_changed_stand_beside_what_was_there_before_and_is_again(run):
+    values = {
+        "work_mem": {"before": "4MB", "applied": "7MB", "end": "7MB", "after": "4MB"},
+        "jit": {"before": "on", "applied": "off", "end": "on", "after": None},
+    }
+    Found.objects.filter(run=run).update(deltas={"server_settings": values})
+    row = runs().get(pk=run.pk)
+    change = {"settings": {"work_mem": "7168kB", "jit": "off"}, "settings_in_force": {}, "restart": []}
+    row.spec = {**row.spec, "server_settings": change}  # in the warehouse it is frozen
+    page = RunPage(row)
+    first, second = page.server_settings
+    assert (first.lasted, first.is_back) == (True, True)  # 7MB is what was applied, however it was written
+    assert (second.lasted, second.after, second.is_back) == (False, "", False)
+    text = render_to_string("bench/run/settings.html", {"page": page})
+    _, caption, table = text.partition("Server, changed for this run and put back after it")
+    assert caption and table.count('class="bad"') == 2
+    assert page.deltas == []
+
+
 def test_a_run_that_changed_nothing_on_its_host_has_no_such_table(planner, run):
-    assertNotContains(planner.get(page_of(run)), "Operating system, changed")
+    page = planner.get(page_of(run))
+    assertNotContains(page, "Operating system, changed")
+    assertNotContains(page, "Server, changed")
