@@ -49,13 +49,13 @@ server_reload() {
     return 1
 }
 
-# By the owner's command, apart from all that the keeper has open: the server outlives it.
+# By the owner's command, apart from all locks, also of an attempt whose shell puts back: the server outlives them.
 server_started() { echo 'SELECT extract(epoch FROM pg_postmaster_start_time())' | server_admin 2> /dev/null; }
 server_restart() {
     started=$(server_started)
     : > "$server_state/restarting" || return 1
     (
-        exec < /dev/null > /dev/null 2>&1 5>&-
+        exec < /dev/null > /dev/null 2>&1 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
         server_command exec timeout -k 5 300 setsid -w
     )
     code=$?
