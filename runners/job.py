@@ -12,7 +12,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
@@ -158,7 +158,26 @@ async def start(
         files |= collector.files(spec.bin_directory)
     if password is not None:
         files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
-    text = _start_text(attempt, files, _trial_text(spec, tool), spec.deadline_s)
+    trial_text = _trial_text(needed_programs(spec, tool), spec.bin_directory)
+    return await _start(connections, target, _start_text(attempt, files, trial_text, spec.deadline_s))
+
+
+async def start_files(
+    connections: Connections,
+    target: Target,
+    attempt: Attempt,
+    files: Mapping[str, str],
+    programs: Sequence[str],
+    deadline_s: int,
+) -> StartOutcome:
+    """Start whatever command.sh among the files does, as `start` does a run; leftover.sh is what ends its remains.
+
+    `programs` answer to --version before it begins. It is ended after `deadline_s` seconds (0: never).
+    """
+    return await _start(connections, target, _start_text(attempt, files, _trial_text(programs), deadline_s))
+
+
+async def _start(connections: Connections, target: Target, text: str) -> StartOutcome:
     answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
     with sensible(target, answer):
         return StartOutcome(answer.decode().strip())
@@ -168,7 +187,7 @@ async def look(
     connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0, out_offset: int = 0
 ) -> Look:
     """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB)."""
-    command = _script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
+    command = attempt_script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
     answer = await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S, most_bytes=LOOK_BYTES)
     with sensible(target, answer):
         return _parse_look(answer)
@@ -193,7 +212,7 @@ async def wait_for_end(
         if on_sign and (sizes := SIGN.fullmatch(line)):
             on_sign(Sign(*map(int, sizes.groups())))
 
-    command = _script("wait.sh", attempt, seconds=max(1, round(timeout_s)), every=every_s)
+    command = attempt_script("wait.sh", attempt, seconds=max(1, round(timeout_s)), every=every_s)
     timeout_s += EXEC_TIMEOUT_S
     answer = await connections.run(target, command, timeout_s=timeout_s, on_line=listen, gives_way=True)
     return answer.splitlines()[-1:] == [b"ended"]
@@ -228,7 +247,7 @@ async def collect(connections: Connections, target: Target, attempt: Attempt, *,
     Whole files are taken as long as they fit under `cap_bytes` in all: out.log and err.log first, then from small
     to large. What is over it, or differs from its SHA-256 of the manifest, is left out and said.
     """
-    command = _script("collect.sh", attempt, cap=cap_bytes)
+    command = attempt_script("collect.sh", attempt, cap=cap_bytes)
     most_bytes = cap_bytes + MANIFEST_BYTES
     answer = await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S, most_bytes=most_bytes)
     with sensible(target, answer[:TAIL_BYTES]):
@@ -248,7 +267,7 @@ async def acknowledge(
     Attempts acknowledged more than `keep_days` ago are deleted too; their lines in the ledger still keep them from
     being started again. RemoteFailure while the attempt runs.
     """
-    command = _script("acknowledge.sh", attempt, keep_days=keep_days, big=BIG_BYTES)
+    command = attempt_script("acknowledge.sh", attempt, keep_days=keep_days, big=BIG_BYTES)
     await connections.run(target, command, timeout_s=timeout_s)
 
 
@@ -265,7 +284,7 @@ async def cancel(
     `is_withdrawn`: nobody asked for the end of its run, which goes on with another attempt. Returns when nothing of it
     is left; an exit code that it had already stays. RemoteFailure when processes refuse to end.
     """
-    command = _script("cancel.sh", attempt, grace=grace_s, withdrawn="yes" if is_withdrawn else "")
+    command = attempt_script("cancel.sh", attempt, grace=grace_s, withdrawn="yes" if is_withdrawn else "")
     await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
 
 
@@ -278,7 +297,8 @@ def spec_json(spec: RunSpec) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def _script(name: str, attempt: Attempt, **values: int | str) -> str:
+def attempt_script(name: str, attempt: Attempt, **values: int | str) -> str:
+    """Return a script of runners/target for an attempt, with these variables set before it."""
     work = attempt.work_directory.removeprefix("$HOME/").removeprefix("~/")
     values_by_name = {"work": work, "run": attempt.run, "number": attempt.number, **values}
     assignments = [f"{key}={shlex.quote(str(value))}" for key, value in values_by_name.items()]
@@ -300,16 +320,16 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], trial_text: str, dea
         trial_text,
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
-        _script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
+        attempt_script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"
 
 
-def _trial_text(spec: RunSpec, tool: Tool) -> str:
-    """Return a shell function that tries the programs of a run, by the PATH that the run itself has."""
-    trials = (f"try_program {shlex.quote(name)}" for name in needed_programs(spec, tool))
-    return "\n".join(["try_programs() (", f'PATH={shlex.quote(spec.bin_directory)}:"$PATH"', *trials, ")"])
+def _trial_text(programs: Sequence[str], folder: str = "") -> str:
+    """Return a shell function that tries the programs, by the PATH that a run with the folder in front has."""
+    path = [f'PATH={shlex.quote(folder)}:"$PATH"'] if folder else []
+    return "\n".join(["try_programs() (", *path, *(f"try_program {shlex.quote(name)}" for name in programs), ":", ")"])
 
 
 def here_document(command: str, text: str) -> str:
