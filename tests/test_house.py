@@ -22,6 +22,7 @@ TARGET_HALF = {
     "runners.inspection.look",
     "runners.server_settings.script",
     "runners.server_settings.put_back",
+    "runners.builds.work",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release", "benchhub.silence")
@@ -33,6 +34,7 @@ PURE_RUNNERS = (
     "runners.tools",
     "runners.keys",
     "runners.inspection.answer",
+    "runners.builds.recipe",
     "runners.os_settings",
     "runners.server_settings.answer",
     "runners.server_settings.parameters",
@@ -88,7 +90,17 @@ ROOMS = {
         "snapshot",
         "published",
     ),
-    "benchhub/catalog": ("models", "shared", "hosts", "instances", "workloads", "hardware", "licences", "sheets"),
+    "benchhub/catalog": (
+        "models",
+        "shared",
+        "hosts",
+        "instances",
+        "builds",
+        "workloads",
+        "hardware",
+        "licences",
+        "sheets",
+    ),
     "benchhub/bench": (
         "models",
         "webhooks",

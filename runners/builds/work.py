@@ -53,6 +53,9 @@ class Log:
         return hashlib.sha256(self.content).hexdigest()
 
 
+EMPTY_LOG = Log(b"", 0, hashlib.sha256(b"").hexdigest())
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a build came to. `error` is a sentence where there is none, and `facts` are the programs' as a probe's.
@@ -141,7 +144,7 @@ async def _built(connections: Connections, target: Target, home: str, sections: 
 def _log(sections: Mapping[str, str], content: bytes) -> Log:
     """Return the log. Raises ValueError for a digest that is none."""
     if "log_sha256" not in sections:
-        return Log(b"", 0, hashlib.sha256(b"").hexdigest())
+        return EMPTY_LOG
     digest = sections["log_sha256"].partition(" ")[0]
     if not SHA256.fullmatch(digest):
         raise ValueError(f"{digest[:64]!r} is no SHA-256")

@@ -18,6 +18,7 @@ from benchhub.celery import app
 
 from . import clusters, inspections, tidy, visits, workers
 from . import tick as execute_tick
+from .builds import visits as builds
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(clusters.visit_clusters)
         _step(inspections.visit_inspections)
     _step(execute_tick.tick, celery.wake, run_ids)
+    if not run_ids:
+        _step(builds.visit_builds)
     if is_scheduled:
         _step(tidy.tidy)
         _step(_notify_if_due)

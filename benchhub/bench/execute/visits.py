@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.accounts import audit
-from benchhub.catalog.models import Host
+from benchhub.catalog.models import Host, SourceBuild
 from runners import probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
@@ -70,7 +70,8 @@ def _is_allowed(host: Host) -> bool:
 def folders_of(host: Host) -> list[str]:
     """Return the folders where a probe is to look for PostgreSQL beside the usual places."""
     folders = {instance.bin_directory for instance in host.instances.all() if instance.bin_directory}
-    return sorted(folders | set(host.bin_directories.split()))
+    built = host.source_builds.filter(state=SourceBuild.State.BUILT).values_list("facts__bin_directory", flat=True)
+    return sorted(folders | set(host.bin_directories.split()) | {folder for folder in built if folder})
 
 
 async def _visit(target: Target, purpose: str, folders: list[str]) -> Any:

@@ -34,10 +34,14 @@ STEP_TEXTS = {
 
 
 class Hold(models.Model):
-    """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock."""
+    """One active run per resource: a host, or a group of hosts that share hardware. The primary key is the lock.
+
+    A build of PostgreSQL holds its host in the same way; `free_at` is then when it ends at the latest.
+    """
 
     resource = models.CharField(max_length=80, primary_key=True)
     run = models.ForeignKey("Run", models.PROTECT, null=True, related_name="holds")
+    build = models.ForeignKey("catalog.SourceBuild", models.CASCADE, null=True, related_name="holds")
     free_at = models.DateTimeField(null=True, help_text="The rest between runs lasts until then.")
 
     def __str__(self) -> str:

@@ -80,7 +80,7 @@ def reserve() -> list[int]:
     stop_failing()
     judge_canaries()
     tenancies.end()
-    Hold.objects.filter(run=None, free_at__lte=Now()).delete()
+    Hold.objects.filter(run=None, build=None, free_at__lte=Now()).delete()
     action = "reserve a run of it"
     keys = [run.pk for run in _next_of_each_driver() if or_pause(run.experiment, partial(_reserve, run), action)]
     promises.renew()

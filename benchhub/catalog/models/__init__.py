@@ -7,6 +7,7 @@ from .inspections import Inspection
 from .instances import BuildParameters, DataSet, Instance, PgBuild
 from .revised import Revised
 from .sheets import PriceSheet, PriceSheetDiscount, PriceSheetLine
+from .source_builds import SourceBuild, SourceBuildLog
 from .workloads import Configuration, Workload
 
 __all__ = [
@@ -28,5 +29,7 @@ __all__ = [
     "PriceSheetDiscount",
     "PriceSheetLine",
     "Revised",
+    "SourceBuild",
+    "SourceBuildLog",
     "Workload",
 ]

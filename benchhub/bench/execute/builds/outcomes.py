@@ -1,0 +1,96 @@
+"""What visits to builds saw, as it is written down: the log as it grows, the end, and what a host then has."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from benchhub.bench.models import Hold
+from benchhub.catalog.models import Host, SourceBuild, SourceBuildLog
+from runners.builds.work import Outcome
+
+from .steps import Answer, Done, Ended, Goes, Started, Waits
+
+State = SourceBuild.State
+LONGEST_TAIL = 256 << 10
+WAITS = "Another job still runs on the host: it begins when that has ended."
+
+
+@transaction.atomic
+def store(
+    build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Answer, look_after: timedelta, busy_for: timedelta
+) -> None:
+    """Write the answer of a visit down, unless the claim on the build is no longer the newest."""
+    match answer:
+        case Started():
+            claimed.update(started_at=Now(), visit_until=None, contact_error="")
+        case Waits():
+            if claimed.update(state=State.WAITING, visit_until=Now() + busy_for, contact_error=WAITS):
+                Hold.objects.filter(build=build).delete()
+        case Goes():
+            claimed.update(visit_until=Now() + look_after, contact_error="", **_progress(build, answer))
+        case Ended():
+            _store_end(build, claimed, answer)
+        case Done():
+            _store_removal(build, claimed)
+
+
+def _progress(build: SourceBuild, answer: Goes) -> dict[str, Any]:
+    fields: dict[str, Any] = {"step": answer.step, "is_suspected": answer.is_suspected}
+    if answer.chunk:
+        fields |= {"log_offset": answer.log_offset, "log_tail": tail(build.log_tail, answer.chunk)}
+    return fields
+
+
+def tail(text: str, chunk: bytes = b"") -> str:
+    """Return the end of a log with what was added to it, as text that can be stored."""
+    return (text + chunk.decode(errors="replace").replace("\0", ""))[-LONGEST_TAIL:]
+
+
+def _store_end(build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Ended) -> None:
+    outcome = answer.outcome
+    state = State.CANCELLED if answer.is_cancelled else State.FAILED if outcome.error else State.BUILT
+    fields: dict[str, Any] = {"state": state, "error": outcome.error, "ended_at": Now(), "is_tidy": False, "step": ""}
+    if outcome.facts:
+        fields |= {"facts": dict(outcome.facts), "source_facts": dict(outcome.source or {})}
+    text = tail("", outcome.log.content[-LONGEST_TAIL:])
+    if not claimed.update(**fields, log_tail=text, visit_until=None, contact_error="", is_cancel_asked=False):
+        return
+    Hold.objects.filter(build=build).delete()
+    _store_log(build, outcome)
+    if outcome.facts:
+        store_programs(build.host_id, dict(outcome.facts))
+
+
+def _store_log(build: SourceBuild, outcome: Outcome) -> None:
+    log = outcome.log
+    sizes = {"size_bytes": len(log.content), "whole_bytes": log.whole_bytes}
+    digests = {"sha256": log.sha256, "whole_sha256": log.whole_sha256}
+    SourceBuildLog.objects.get_or_create(
+        build=build, number=build.number, defaults={"content": log.content, **sizes, **digests}
+    )
+
+
+def store_programs(host_id: int, facts: dict[str, Any]) -> None:
+    """Put the programs among those that the host is known to have, as if a probe had found them."""
+    host = Host.objects.select_for_update().only("facts").get(pk=host_id)
+    others = _others(host, facts["bin_directory"])
+    Host.objects.filter(pk=host_id).update(facts={**host.facts, "builds": [*others, facts]})
+
+
+def _others(host: Host, bin_directory: str) -> list[dict[str, Any]]:
+    return [build for build in host.facts.get("builds", []) if build.get("bin_directory") != bin_directory]
+
+
+def _store_removal(build: SourceBuild, claimed: QuerySet[SourceBuild]) -> None:
+    """Note that the build is gone from its host; or, of one that has ended, that what its job left is."""
+    if build.state != State.REMOVING:
+        claimed.update(is_tidy=True, visit_until=None, contact_error="")
+    elif claimed.update(state=State.REMOVED, visit_until=None, contact_error=""):
+        host = Host.objects.select_for_update().only("facts").get(pk=build.host_id)
+        others = _others(host, build.bin_directory)
+        Host.objects.filter(pk=build.host_id).update(facts={**host.facts, "builds": others})
