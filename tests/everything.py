@@ -29,10 +29,13 @@ from benchhub.catalog.models import (
     PriceSheet,
     PriceSheetDiscount,
     PriceSheetLine,
+    SourceBuild,
+    SourceBuildLog,
 )
 from benchhub.catalog.testing import make_sheet
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
+from runners.builds.recipe import RELEASES, Recipe
 
 
 def everything() -> dict[str, Any]:
@@ -50,6 +53,7 @@ def everything() -> dict[str, Any]:
         **runs,
         **_idle(system),
         "own instance": _own(system),
+        "source build": _source_build(system),
         **_shared(experiment, system),
         **_webhook(experiment, runs["run"]),
         "sheet": sheet_with_everything(catalogue["hardware"]),
@@ -133,6 +137,25 @@ def _own(system: System) -> Instance:
     times = {"loaded_s": 312.4, "copied_s": 41.8, "restored_s": 39.2}
     DataCopy.objects.create(cluster=cluster, key="c" * 32, recipe=recipe, size_bytes=16 * 2**30, **times)
     return instance
+
+
+def _source_build(system: System) -> SourceBuild:
+    """Return a PostgreSQL that BenchHub built on the host, at the second attempt."""
+    recipe = Recipe("release", "17.2", RELEASES, ("--without-icu", "CFLAGS=-O3"))
+    fields = {"revision": recipe.revision, "place": recipe.place, "options": list(recipe.options)}
+    facts = {"version": "17.2", "version_num": 170002, "bin_directory": "/data/builds/1/bin"}
+    build = SourceBuild.objects.create(
+        host=system.driver,
+        kind="release",
+        digest=recipe.digest,
+        state="built",
+        facts=facts,
+        log_tail="== make",
+        **fields,
+    )
+    sums = {"sha256": "a" * 64, "whole_sha256": "a" * 64}
+    SourceBuildLog.objects.create(build=build, number=1, content=b"make", size_bytes=4, whole_bytes=4, **sums)
+    return build
 
 
 def _shared(experiment: Experiment, system: System) -> dict[str, Any]:

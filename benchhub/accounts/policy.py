@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchhub.catalog.models import Instance
+from benchhub.catalog.models import Instance, SourceBuild
 
 from . import rights
 from .rights import Role
@@ -19,6 +19,7 @@ VIEWERS = frozenset({
     "os-settings-helper",
     "run-series", "run-latency", "run-segments", "run-telemetry",
     "tuning-list", "tuning-series", "tuning-csv", "tuning-settings",
+    "source-build", "source-build-log",
     "hosts", "host", "host-times", "instances", "instance-test", "cluster", "hardware-list", "prices", "price-sheets",
     "price-sheet", "price-sheet-csv", "licence-models", "exchange-rates", "configurations", "workloads", "workload",
     "account", "password-change", "token-add", "token-revoke", "logout", "standstill",
@@ -37,10 +38,12 @@ RUNNERS = frozenset({
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({
     "host-probe", "host-pause", "host-resume", "host-times-once", "host-times-weekly",
-    "cluster-add",
+    "cluster-add", "source-build-add",
 })  # fmt: skip
 # The same for the host of the instance whose key the address has.
 ON_ITS_HOST = frozenset({"cluster-ask", "cluster-remove", "instance-test-ask"})
+# The same for the host of the build whose key the address has.
+ON_HOST_OF_BUILD = frozenset({"source-build-ask", "source-build-remove"})
 
 NO_HOST = 0
 
@@ -48,7 +51,7 @@ NO_HOST = 0
 def least_role(name: str) -> Role:
     if name in VIEWERS:
         return Role.VIEWER
-    return Role.RUNNER if name in RUNNERS | ON_THE_HOST | ON_ITS_HOST else Role.ADMINISTRATOR
+    return Role.RUNNER if name in RUNNERS | ON_THE_HOST | ON_ITS_HOST | ON_HOST_OF_BUILD else Role.ADMINISTRATOR
 
 
 def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
@@ -64,10 +67,12 @@ def refusal(user: Any, name: str, kwargs: Mapping[str, Any]) -> str:
 def _hosts(name: str, kwargs: Mapping[str, Any]) -> list[int | None]:
     """Return the host whose permit the page takes; empty for pages that take none.
 
-    An instance that is not there has a host that nobody has a permit for, so that its answer tells nothing.
+    An instance or build that is not there has a host that nobody has a permit for, so that its answer tells nothing.
     """
     if name in ON_ITS_HOST:
         return list(Instance.objects.filter(pk=kwargs["pk"]).values_list("host", flat=True)) or [NO_HOST]
+    if name in ON_HOST_OF_BUILD:
+        return list(SourceBuild.objects.filter(pk=kwargs["pk"]).values_list("host", flat=True)) or [NO_HOST]
     return [kwargs["pk"]] if name in ON_THE_HOST else []
 
 

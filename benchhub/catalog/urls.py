@@ -1,5 +1,6 @@
 from django.urls import path
 
+from .builds import views as builds
 from .hardware import views as hardware
 from .hosts import views as hosts
 from .instances import views as instances
@@ -18,6 +19,12 @@ urlpatterns = [
     path("hosts/<int:pk>/approve", hosts.approve, name="host-approve"),
     path("hosts/<int:pk>/new-key", hosts.new_key, name="host-new-key"),
     path("hosts/<int:pk>/probe", hosts.probe, name="host-probe"),
+    path("hosts/<int:pk>/builds/add", builds.add, name="source-build-add"),
+    path("hosts/<int:pk>/builds/add-any", builds.add, {"has_any_source": True}, name="source-build-add-any"),
+    path("builds/<int:pk>/", builds.source_build, name="source-build"),
+    path("builds/<int:pk>/ask", builds.source_build_ask, name="source-build-ask"),
+    path("builds/<int:pk>/remove", builds.source_build_remove, name="source-build-remove"),
+    path("builds/<int:pk>/logs/<int:number>", builds.source_build_log, name="source-build-log"),
     path("instances/", instances.instances, name="instances"),
     path("instances/add", instances.add, name="instance-add"),
     path("instances/<int:pk>/edit", instances.edit, name="instance-edit"),

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, QuerySet
 
 from benchhub.analysis.words import GIB, listing
-from benchhub.catalog.models import Hardware, Host, Instance, InterferenceGroup
+from benchhub.catalog.models import Hardware, Host, Instance, InterferenceGroup, SourceBuild
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.machines import (
     bought_shape,
@@ -31,6 +31,7 @@ from runners.os_settings.script import DOWNLOADED, HELPER, VERSION, sudo_rule
 PACKAGES = {"flock": "util-linux", "setsid": "util-linux", "sha256sum": "coreutils", "timeout": "coreutils"}
 FOR_PERCENTILES = ("awk", "gzip")
 LARGEST_SKEW_S = 2
+MOST_SOURCE_BUILDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,11 @@ class HostPage:
     def instances(self) -> list[Instance]:
         rows = self.host.instances.select_related("build", "configuration", "cluster").defer("password")
         return list(rows.order_by("name"))
+
+    @cached_property
+    def source_builds(self) -> list[SourceBuild]:
+        """Return what BenchHub built there or is to build, the newest first."""
+        return list(self.host.source_builds.defer("log_tail").order_by("-pk")[:MOST_SOURCE_BUILDS])
 
     @cached_property
     def steps(self) -> dict[str, Step]:

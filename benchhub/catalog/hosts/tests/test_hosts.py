@@ -16,7 +16,7 @@ FIRST = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/Q
 OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPm8TQ5v2qvYvWm1Jm7oTn1Gk8m5oQvZqf5o0p8XyZ3r"
 TYPED = {"name": "box", "address": "box.test", "port": "2222", "username": "bench"}
 LIST_QUERIES = 4  # session, user, count, page
-PAGE_QUERIES = 4  # session, user, host, instances
+PAGE_QUERIES = 5  # session, user, host, instances, builds
 
 
 def offer(host, key, trust=Host.Trust.OFFERED):
