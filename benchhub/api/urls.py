@@ -14,6 +14,7 @@ from .catalog import (
     licences,
     prices,
     sheets,
+    source_builds,
     workloads,
 )
 from .core import problems
@@ -63,6 +64,7 @@ router.register("builds", instances.Builds, "pgbuild")
 router.register("instances", instances.Instances, "instance")
 router.register("inspections", inspections.Inspections, "inspection")
 router.register("clusters", clusters.Clusters, "cluster")
+router.register("source-builds", source_builds.SourceBuilds, "sourcebuild")
 router.register("hardware", hardware.HardwareProfiles, "hardware")
 router.register("configurations", configurations.Configurations, "configuration")
 router.register("workloads", workloads.Workloads, "workload")

@@ -25,6 +25,7 @@ REQUESTS: Mapping[str, Any] = {
     },
     "ClusterRequest": {"host": 3, "name": "tuned", "build": "/usr/lib/postgresql/18/bin", "configuration": 2},
     "ClusterAskRequest": {"purpose": "look"},
+    "SourceBuildRequest": {"host": 3, "release": "17.2", "configure_options": "--without-icu CFLAGS='-O3'"},
     "InspectionRequest": {"instance": 1, "driver": 1},
     "HardwareRequest": {"name": "Two sockets", "sockets": 2, "cores_per_socket": 16, "memory_gib": "256"},
     "ConfigurationRequest": {"name": "tuned", "settings": {"shared_buffers": "64GB", "max_wal_size": "50GB"}},
