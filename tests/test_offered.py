@@ -31,7 +31,7 @@ ANYWHERE = {
     "comparability-withdraw",
 }
 ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
-ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST | policy.ON_ITS_HOST
+ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST | policy.ON_ITS_HOST | policy.ON_HOST_OF_BUILD
 # They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design,
 # a queue of several experiments.
 SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
@@ -92,7 +92,7 @@ def test_a_viewer_is_offered_nothing_to_change_and_sees_the_results(client, offe
 def test_a_runner_is_offered_what_the_permit_opens_and_not_the_catalogue(offered, rows):
     runner = make_user("rosa", Role.RUNNER, rows["host"])
     ways = offered(runner)
-    on_a_host = policy.ON_THE_HOST | policy.ON_ITS_HOST
+    on_a_host = policy.ON_THE_HOST | policy.ON_ITS_HOST | policy.ON_HOST_OF_BUILD
     assert refused({name: pages for name, pages in ways.items() if name not in on_a_host}, runner) == {}
     assert ways.keys() >= ON_HOSTS - SOMEWHERE_ELSE - policy.ON_THE_HOST
     assert CATALOGUE.isdisjoint(ways)

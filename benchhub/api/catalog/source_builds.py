@@ -22,7 +22,8 @@ from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import FILE, ReadView, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.builds.form import OWN_SOURCES, SourceBuildForm
-from benchhub.catalog.builds.views import USED, log_file
+from benchhub.catalog.builds.logs import log_file
+from benchhub.catalog.builds.page import USED
 from benchhub.celery import wake
 from benchhub.ui.acts import explain, explain_form
 

@@ -46,6 +46,12 @@ cluster: GET clusters/{id}/
 cluster-add: POST clusters/
 cluster-ask: POST clusters/{id}/ask/
 cluster-remove: POST clusters/{id}/remove/
+source-build: GET source-builds/{id}/, GET source-builds/
+source-build-add: POST source-builds/
+source-build-add-any: POST source-builds/
+source-build-ask: POST source-builds/{id}/again/, POST source-builds/{id}/cancel/
+source-build-remove: POST source-builds/{id}/remove/
+source-build-log: GET source-builds/{id}/log/{number}/
 hardware-list: GET hardware/
 hardware-add: POST hardware/
 hardware-revise: POST hardware/{id}/revise/

@@ -25,7 +25,8 @@ published-reports/ published-reports/{id}/
 declarations/ declarations/{id}/ presets/ presets/{id}/ designs/ designs/{id}/
 snapshots/{id}/files/{name}/ runs/{id}/bundle/ comparisons/document/ tuning-steps/ published-reports/{id}/document/
 leaderboard/ price-sheets/{id}/csv/ account/ tokens/ tokens/{id}/ queue/ curves/ experiments/{id}/growth/
-runs/{id}/evidence/{file}/ laboratory/ clusters/ clusters/{id}/ inspections/ inspections/{id}/
+runs/{id}/evidence/{file}/ laboratory/ source-builds/ source-builds/{id}/
+source-builds/{id}/log/{number}/ clusters/ clusters/{id}/ inspections/ inspections/{id}/
 tuning-series/ tuning-series/{id}/ tuning-series/{id}/effects/
 """
 RUN = """
@@ -37,6 +38,7 @@ links/{id}/revoke/ published-reports/{id}/publish/ runs/{id}/set-aside/ runs/{id
 declarations/ declarations/{id}/withdraw/ presets/{id}/plan/ designs/{id}/cancel/ designs/{id}/again/
 recurrences/ recurrences/{id}/pause/ recurrences/{id}/resume/ recurrences/{id}/end/
 clusters/ clusters/{id}/ask/ clusters/{id}/remove/ inspections/
+source-builds/ source-builds/{id}/again/ source-builds/{id}/cancel/ source-builds/{id}/remove/
 tuning-series/ tuning-series/plan/
 PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
@@ -93,7 +95,7 @@ TABLE = {
 def filled(path, pk):
     # The token that asks is not to revoke itself, and no token changes an administrator, whatever its scopes.
     key = 0 if path.startswith(("tokens/", "users/")) else pk
-    return path.format(id=key, stream="out", name="data.json", file=1)
+    return path.format(id=key, stream="out", name="data.json", file=1, number=1)
 
 
 def test_every_operation_stands_in_the_table():

@@ -19,6 +19,7 @@ STEPS = {
     "check": "is checked",
 }
 LONGEST_SHOWN = 64 << 10
+USED = "It is not removed: {} uses its programs. Remove or retire that first."
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST
 
 from benchhub.catalog.models import Host, SourceBuild, SourceBuildLog
@@ -15,14 +14,14 @@ from benchhub.ui.acts import explain, explain_form
 from benchhub.ui.pages import Crumb, FormPage, Question
 
 from .form import SourceBuildForm
-from .page import SourceBuildPage
+from .logs import log_file
+from .page import USED, SourceBuildPage
 
 INTRO = (
     "It is compiled on the host, below the work directory, by the account that BenchHub logs in with. Nothing "
     "is measured there meanwhile. The programs can then be chosen for clusters and instances."
 )
 NOT_ANEW = "This source with these options is built there already, or is under way: here it is."
-USED = "It is not removed: {} uses its programs. Remove or retire that first."
 
 
 def add(request: HttpRequest, pk: int, has_any_source: bool = False) -> HttpResponse:
@@ -52,16 +51,7 @@ def source_build(request: HttpRequest, pk: int) -> HttpResponse:
 
 def source_build_log(_request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """Answer with the log of an attempt as it is stored: always a download of plain text, whatever it holds."""
-    log = get_object_or_404(SourceBuildLog, build=pk, number=number)
-    return log_file(log)
-
-
-def log_file(log: SourceBuildLog) -> HttpResponse:
-    response = HttpResponse(bytes(log.content), content_type="text/plain; charset=utf-8")
-    name = f"build-{log.build_id}-{log.number}.log"
-    response["Content-Disposition"] = content_disposition_header(True, name) or ""
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+    return log_file(get_object_or_404(SourceBuildLog, build=pk, number=number))
 
 
 @require_POST
