@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 VISIT_LEASE, BUSY_FOR = timedelta(seconds=180), timedelta(seconds=15)
 LONGEST_ERROR = 2000
-BUSY = "A run is under way on the host: it is done when that has ended."
+BUSY = "A run or a build is under way on the host: it is done when that has ended."
 NEEDED = "Runs on it wait or are under way: it is removed when they have ended, or are cancelled."
 UNTRUSTED = "The key of its host is not approved: look at the key and approve it first."
 

@@ -102,6 +102,8 @@ class HostForm(CatalogForm):
         if moved and (keys := self.instance.runs_under_way()):
             runs = listing(f"run {key}" for key in keys)
             self.add_error(moved[0], f"{runs.capitalize()} would not be found any more: wait for the end, or cancel.")
+        elif moved and self.instance.pk and self.instance.source_builds.under_way().exists():
+            self.add_error(moved[0], "A build there would not be found any more: wait for its end, or cancel it.")
 
     def saved(self) -> Any:
         """Return the saved host; None, with a sentence on the form, where a run has begun there at this moment."""

@@ -20,11 +20,14 @@ class SourceBuildQuerySet(models.QuerySet["SourceBuild"]):
         """Return the builds with their hosts, the newest first, without what is large."""
         return self.select_related("host").defer("log_tail", "host__facts", "host__private_key").order_by("-pk")
 
+    def under_way(self) -> SourceBuildQuerySet:
+        """Return those of which something is on the host, or is to be removed there."""
+        return self.filter(state__in=[SourceBuild.State.BUILDING, SourceBuild.State.REMOVING])
+
     def to_visit(self) -> SourceBuildQuerySet:
         """Return those for which a worker has something to do on the host now."""
-        states = [SourceBuild.State.BUILDING, SourceBuild.State.REMOVING]
         free = Q(visit_until=None) | Q(visit_until__lt=Now())
-        return self.filter(free, Q(state__in=states) | Q(is_tidy=False)).select_related("host")
+        return (self.under_way() | self.filter(is_tidy=False)).filter(free).select_related("host")
 
 
 class SourceBuild(models.Model):

@@ -46,7 +46,9 @@ def visit_builds() -> int:
 
 def visit_of(build: SourceBuild) -> Visit:
     """Return what is to be done next for the build."""
-    attempt = Attempt(run=f"build-{build.key}", number=build.number, work_directory=build.host.work_directory)
+    # What was built is removed where it lies, wherever runs leave their folders by now.
+    work_directory = build.bin_directory.rpartition("/builds/")[0] if build.state == State.REMOVING else ""
+    attempt = Attempt(f"build-{build.key}", build.number, work_directory or build.host.work_directory)
     order = Order(build.recipe, build.jobs, SourceBuild.DEADLINE_S)
     place: Any = (target_of(build.host), attempt, order, build.log_offset, build.is_suspected)
     if build.state == State.REMOVING:

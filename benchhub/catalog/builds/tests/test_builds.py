@@ -135,6 +135,16 @@ def test_it_is_removed_after_a_question_unless_an_instance_uses_it(engineer, bui
     assertContains(engineer.post(remove, follow=True), "is being removed")
 
 
+def test_a_host_does_not_move_under_a_build(engineer, built, probed):
+    edit = reverse("host-edit", args=[probed.pk])
+    fields = {name: getattr(probed, name) for name in ("name", "address", "port", "username")}
+    SourceBuild.objects.update(state="building")
+    assertContains(engineer.post(edit, {**fields, "work_directory": "other"}), "A build there would not be found any")
+    SourceBuild.objects.update(state="built")
+    engineer.post(edit, {**fields, "work_directory": "other"})
+    assert Host.objects.get(pk=probed.pk).work_directory == "other"
+
+
 def test_the_log_is_a_download_of_plain_text_whatever_it_holds(engineer, built):
     content = b"<script>\xff\0"
     digest = hashlib.sha256(content).hexdigest()

@@ -200,6 +200,7 @@ def test_a_build_is_removed_when_no_instance_uses_it_and_not_before(site, host):
     until(build, "built", "removed")
     assert (build.state, build.contact_error) == ("built", visits.USED) and site.home(build).exists()
     Instance.objects.filter(pk=instance.pk).update(retired_at=Now())
+    Host.objects.update(work_directory=f"{host.work_directory}-moved")
     assert build.ask_to_remove()
     until(build, "removed", "built")
     assert build.state == "removed" and not site.home(build).exists()
