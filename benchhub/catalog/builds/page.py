@@ -18,7 +18,7 @@ STEPS = {
     "install": "installs",
     "check": "is checked",
 }
-LONGEST_SHOWN = 64 << 10
+LONGEST_SHOWN, LINES_UNDER_WAY = 64 << 10, 15
 USED = "It is not removed: {} uses its programs. Remove or retire that first."
 
 
@@ -82,11 +82,13 @@ class SourceBuildPage:
 
     @property
     def log_text(self) -> str:
-        return self.build.log_tail[-LONGEST_SHOWN:]
+        """Return the end of the log: a few lines while more are to come, so that the newest is in sight."""
+        text = self.build.log_tail[-LONGEST_SHOWN:]
+        return "\n".join(text.splitlines()[-LINES_UNDER_WAY:]) if self.build.is_under_way else text
 
     @property
     def is_log_shortened(self) -> bool:
-        return len(self.build.log_tail) > LONGEST_SHOWN
+        return self.build.is_under_way or len(self.build.log_tail) > LONGEST_SHOWN
 
     @property
     def may_be_built(self) -> bool:

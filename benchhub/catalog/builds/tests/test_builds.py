@@ -124,6 +124,15 @@ def test_it_is_cancelled_and_built_again(engineer, add):
     assert SourceBuild.objects.get().is_cancel_asked
 
 
+def test_while_it_is_built_the_newest_lines_of_its_log_are_in_sight(engineer, built):
+    page, log = reverse("source-build", args=[built.pk]), "\n".join(f"line {number};" for number in range(40))
+    SourceBuild.objects.update(state="building", log_tail=log)
+    assertContains(engineer.get(page), "line 39;")
+    assertNotContains(engineer.get(page), "line 24;")
+    SourceBuild.objects.update(state="failed")
+    assertContains(engineer.get(page), "line 0;")
+
+
 def test_it_is_removed_after_a_question_unless_an_instance_uses_it(engineer, built, probed):
     remove = reverse("source-build-remove", args=[built.pk])
     assertContains(engineer.get(remove), "/data/builds/1/bin")
