@@ -6,8 +6,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0015_data_sets_are_restored_by_copies"),
-        ("catalog", "0008_postgresql_is_built"),
+        ("bench", "0016_webhooks_know_where_they_were_saved"),
+        ("catalog", "0009_postgresql_is_built"),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ import benchhub.catalog.models.clusters
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0007_data_sets_are_copied"),
+        ("catalog", "0008_servers_may_be_changed_by_grant"),
     ]
 
     operations = [
