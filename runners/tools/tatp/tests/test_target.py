@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event, Thread
 
+import psycopg
 import pytest
 
 from benchhub.embedded.postgres import Cluster
@@ -222,13 +226,37 @@ def test_a_table_of_somebody_else_is_never_dropped(cluster18: Cluster, tmp_path:
     ask(cluster18, tmp_path, "DROP TABLE subscriber")
 
 
+@contextmanager
+def another_writer(server: Cluster) -> Iterator[None]:
+    """Write every subscriber in a transaction that ends as soon as a client waits for it."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    has_ended = Event()
+
+    def wait() -> None:
+        with psycopg.connect(server.url, autocommit=True) as watch:
+            while not has_ended.is_set() and watch.execute(waiting).fetchone() == (0,):
+                has_ended.wait(0.05)
+        writer.commit()
+
+    with psycopg.connect(server.url) as writer:
+        writer.execute("UPDATE subscriber SET vlr_location = vlr_location")
+        thread = Thread(target=wait)
+        thread.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            thread.join()
+
+
 def test_another_isolation_with_its_failures_fails_the_run(loaded: Cluster, tmp_path: Path) -> None:
-    """Many clients, because it takes two that write the same row at the same time."""
+    """A client that waits for a row, and finds it changed since its transaction began, fails."""
     spec = spec_of(loaded, parameters={"subscribers": SUBSCRIBERS, "mix": "W100"})
-    spec = replace(spec, clients=48, duration_s=2, warmup_s=0)
+    spec = replace(spec, clients=8, duration_s=2, warmup_s=0)
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
     set_isolation = "export PGOPTIONS='-c default_transaction_isolation=serializable'\n"
-    done = run(loaded, tmp_path, set_isolation + TATP.measure_command(spec))
+    with another_writer(loaded):
+        done = run(loaded, tmp_path, set_isolation + TATP.measure_command(spec))
     result = TATP.parse(spec, reduced(loaded, tmp_path, spec, done))
     assert (result.outcome, result.measures) == ("failed", {})
     assert "transactions ended in a serialization failure or a deadlock" in result.reason
