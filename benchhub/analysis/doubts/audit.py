@@ -23,6 +23,7 @@ CHECKS = (
     latencies.histogram_total,
     rates.rate,
     rates.thinking_end,
+    rates.bounded_by_thinking,
     rates.busy_clients,
     rates.progress,
     rates.progress_latency,

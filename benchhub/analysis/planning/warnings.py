@@ -25,7 +25,7 @@ class Planned:
     `threads` are those at each of the `levels`. `size`: of the data set, in the workload's own words. `branches`: rows
     that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
     `writes`: whether transactions write. `rarest_share`: of the rarest type that has response times of its own.
-    `pause_ms`: how long clients think before a transaction on average.
+    `pause_ms`: how long clients think before a transaction on average, `longest_pause_ms` how long at most.
     """
 
     instance: str
@@ -52,6 +52,7 @@ class Planned:
     warmup_s: int = 0
     rarest_share: float = 1.0
     pause_ms: float = 0.0
+    longest_pause_ms: float = math.inf
 
 
 def too_many_connections(plan: Planned) -> str:
@@ -167,8 +168,8 @@ def bounded_by_thinking(plan: Planned) -> str:
 
 def ends_thinking(plan: Planned) -> str:
     """Warn of runs so short that the wait for the last client that thinks lowers their TPS."""
-    # The longest of n exponential pauses is about 1 + ln n times their average.
-    waited_s = plan.pause_ms / 1000 * (1 + math.log(max(plan.levels)))
+    # The longest of n exponential pauses is about 1 + ln n times their average; of others less.
+    waited_s = min(plan.longest_pause_ms, plan.pause_ms * (1 + math.log(max(plan.levels)))) / 1000
     if waited_s <= ENDS_THINKING_SHARE * plan.duration_s:
         return ""
     return (

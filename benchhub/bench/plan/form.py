@@ -271,9 +271,12 @@ class Draft:
 
 
 def _refusal(part: Experiment, system: System) -> str:
-    """Say why the load generator refuses the part (its version, the workload's parameters); empty if it does not."""
+    """Say why the load generator refuses a run of the part (its version, workload or clients); empty if it does not."""
+    levels = dict.fromkeys((max(part.levels), min(part.levels)))
+    runs = [plan.step_at(part, system, level, 1) for level in levels]
     try:
-        plan.spec_for(part, plan.step_at(part, system, max(part.levels), 1))
+        for step in (*runs, *plan.warmups(part, [system])):
+            plan.spec_for(part, step)
     except ValueError as error:
         return str(error)
     return ""

@@ -14,7 +14,6 @@ from benchhub.analysis.planning import deadlines, design
 from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Run, System
 from benchhub.bench.queue import timetable
 from benchhub.catalog.models import DataSet
-from runners import tools
 from runners.contract import RunSpec
 
 from . import specs
@@ -43,9 +42,7 @@ def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[S
     used_systems = in_use(experiment, systems)
     systems_to_load = [system for system in used_systems if system in to_load]
     yield from (Step(system, kind=Run.Kind.LOAD, is_canary=bool(canary)) for system in systems_to_load)
-    if experiment.warmup_run_s:
-        warmup = Step(used_systems[0], experiment.warmup_run_clients, 1, Run.Kind.WARMUP, bool(canary))
-        yield from (warmup._replace(system=system) for system in used_systems)
+    yield from (step._replace(is_canary=bool(canary)) for step in warmups(experiment, used_systems))
     in_canary = set(canary)
     for slot in (*canary, *(slot for slot in run_slots if slot not in in_canary)):
         step = step_at(experiment, systems[slot.system - 1], slot.level, slot.repeat)
@@ -53,6 +50,13 @@ def steps(experiment: Experiment, systems: Sequence[System], to_load: Sequence[S
         if experiment.loading == Experiment.Loading.EACH:
             yield step._replace(kind=Run.Kind.LOAD)
         yield step
+
+
+def warmups(experiment: Experiment, systems: Sequence[System]) -> list[Step]:
+    """Return the warm-ups that are runs of their own, one for each system; empty where none is to be."""
+    if not experiment.warmup_run_s:
+        return []
+    return [Step(system, experiment.warmup_run_clients, 1, Run.Kind.WARMUP) for system in systems]
 
 
 def in_use(experiment: Experiment, systems: Sequence[System]) -> list[System]:
@@ -154,10 +158,9 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
 def spec_for(experiment: Experiment, step: Step) -> RunSpec:
     if step.kind == Run.Kind.LOAD:
         return specs.load_spec(experiment, step.system)
-    spec = specs.run_spec(experiment, step.system, max(step.clients, 1))
     if step.kind == Run.Kind.WARMUP:
-        parameters = tools.get(spec.tool).at_first_segment(spec.parameters)
-        return replace(spec, parameters=parameters, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
+        return specs.warmup_spec(experiment, step.system, step.clients)
+    spec = specs.run_spec(experiment, step.system, max(step.clients, 1))
     spec = replace(spec, watch_idle_s=specs.QUIET_S if step.is_canary else 0)
     return specs.at_rate(experiment, spec, step.rate_tps, specs.cpus(spec, step.system)) if step.rate_tps else spec
 

@@ -83,8 +83,18 @@ def open_loop_form(experiment: Experiment) -> dict[str, int]:
     return {"clients": experiment.client_levels[0], "latency_limit_us": experiment.latency_limit_us}
 
 
-def run_spec(experiment: Experiment, system: System, clients: int, kind: Kind = "measure") -> RunSpec:
-    instance, parameters = system.instance, experiment.workload.parameters
+def run_spec(
+    experiment: Experiment,
+    system: System,
+    clients: int,
+    kind: Kind = "measure",
+    parameters: Mapping[str, Any] | None = None,
+) -> RunSpec:
+    """Return the spec of a run at a level. `parameters`: other ones than the workload's; None for those.
+
+    Raises ValueError for what the load generator cannot run.
+    """
+    instance = system.instance
     cluster = instance.own_cluster
     is_restarted = experiment.restart and not _begins_with_a_start(system)
     spec = RunSpec(
@@ -98,7 +108,7 @@ def run_spec(experiment: Experiment, system: System, clients: int, kind: Kind = 
             database=instance.database,
             user=instance.username,
         ),
-        parameters=parameters,
+        parameters=experiment.workload.parameters if parameters is None else parameters,
         kind=kind,
         clients=clients,
         threads=resolve_threads(experiment.thread_rule, clients),
@@ -125,6 +135,17 @@ def _server_settings(system: System) -> ServerSettings | None:
     if change and not system.driven_locally:
         raise ValueError(f"{system.instance.host} itself drives what changes settings of {system.instance}: choose it.")
     return change
+
+
+def warmup_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:
+    """Return the spec of a warm-up that is a run of its own: of a load shape its first rate, with as many clients.
+
+    It needs no clients for rates that it does not have, so what is checked is the load that stays as it begins.
+    """
+    workload = experiment.workload
+    parameters = tools.get(workload.tool).at_first_segment(workload.parameters)
+    spec = run_spec(experiment, system, max(clients, 1), parameters=parameters)
+    return replace(spec, duration_s=experiment.warmup_run_s, warmup_s=0, settle_s=0)
 
 
 def load_spec(experiment: Experiment, system: System) -> RunSpec:

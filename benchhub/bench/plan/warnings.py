@@ -138,6 +138,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         warmup_s=part.warmup_s,
         rarest_share=tool.rarest_share(parameters),
         pause_ms=tool.pause_ms(parameters),
+        longest_pause_ms=tool.expectation(parameters).longest_pause_ms,
     )
 
 

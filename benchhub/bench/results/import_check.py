@@ -30,6 +30,7 @@ LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
+SHAPE_REFUSED = "a load shape is measured by BenchHub itself, and cannot be imported."
 # Where a delivery states a fact; of the others its workload does.
 POINTERS = {
     CLIENT_VERSION: "/client_version",
@@ -173,6 +174,9 @@ class Specs:
 
 def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[Reading | Fault]:
     """Yield what comes of a line: several where its output holds several runs of the clients that were sent."""
+    if tools.get(workload.tool).planned_segments(workload.parameters):
+        yield Fault(line.number, "/workload", f"{workload.name}: {SHAPE_REFUSED}")
+        return
     if line.output is None:
         rule = line.conditions.thread_rule or CLIENTS
         yield from _read(replace(line, conditions=replace(line.conditions, thread_rule=rule)), workload, specs)

@@ -36,7 +36,8 @@ def facts(
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
-        thread_busy_share=_thread_busy(run, deltas),
+        # Of a load that varies by its plan the average hides a peak at which the generator was busy.
+        thread_busy_share=_thread_busy(run, deltas) if is_steady else None,
         busy_before=_busy_before(run, deltas),
         stolen_share=_stolen(deltas),
         throttle_events=_throttled(deltas),

@@ -22,14 +22,14 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from runners.contract import Histogram, Measure, Outputs, RunSpec
 from runners.tools import histogram
 from runners.tools.printed import text_of
 
-from .pacing.think import Think
+Change = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 HEADER = "benchhub-latency 1"
 KINDS = ("skipped", "failed", "serialization", "deadlock")
@@ -220,8 +220,11 @@ class Latencies:
     remarks: tuple[str, ...] = ()
 
 
-def read_latencies(spec: RunSpec, outputs: Outputs, think: Think | None) -> Latencies:
-    """Return the latencies of a run's log, reduced on the driver, or here where it kept the log alone."""
+def read_latencies(spec: RunSpec, outputs: Outputs, change: Change | None = None) -> Latencies:
+    """Return the latencies of a run's log, reduced on the driver, or here where it kept the log alone.
+
+    `change` does to the lines of a kept log what the driver does before it reduces them; None for nothing.
+    """
     if spec.log_sampling_rate == 0:
         return Latencies(None, ("No percentiles: transactions were not logged.",))
     dropped = outputs.files.get("log.dropped", b"").strip()
@@ -230,7 +233,7 @@ def read_latencies(spec: RunSpec, outputs: Outputs, think: Think | None) -> Late
         text = text_of(outputs.files["latency.hist"])
         return Latencies(read_reduction(text), remarks)
     except (KeyError, ValueError) as error:
-        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error), think)
+        return _from_raw_log(outputs, remarks, _why_not_reduced(outputs, error), change)
 
 
 def _dropped_remark(dropped: bytes) -> str:
@@ -245,14 +248,14 @@ def _why_not_reduced(outputs: Outputs, error: Exception) -> str:
     return "there is no reduced log" if isinstance(error, KeyError) else f"the reduced log cannot be read ({error})"
 
 
-def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, think: Think | None) -> Latencies:
+def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, change: Change | None) -> Latencies:
     """Reduce the log here where the driver could not but kept it."""
     if "log.gz" not in outputs.files:
         return Latencies(None, (*remarks, f"No percentiles: {reason}."))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            lines = think.responses(log) if think else log
-            return Latencies(reduce_log(lines), (*remarks, f"Percentiles from the kept log: {reason}."))
+            reduction = reduce_log(change(log) if change else log)
+            return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."))
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
 

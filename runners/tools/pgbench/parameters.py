@@ -14,8 +14,9 @@ from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
 
 from .options import OLDEST, Option, Version, option, option_of
 from .pacing import options as pacing
+from .pacing import reserved
 from .pacing.shape import Shape
-from .pacing.think import VARIABLES, Think
+from .pacing.think import Think
 from .texts import check_init, check_text, check_variables, check_weight
 
 BUILTIN_SCRIPTS = ("select-only", "simple-update", "tpcb-like")
@@ -285,8 +286,7 @@ def _check_think(parameters: Parameters) -> None:
         raise ValueError("Clients that think offer no rate and have no latency limit: leave out the think time.")
     if parameters.max_tries != 1:
         raise ValueError("A retry would think again: with a think time a transaction has one try.")
-    texts = [*(parameters.variables or {}), *(script.text for script in parameters.scripts)]
-    if name := next((name for name in VARIABLES for text in texts if name in text), ""):
+    if name := reserved.set_name(parameters.variables or {}, (script.text for script in parameters.scripts)):
         raise ValueError(f"{name} is a variable of the think time: rename it in the scripts and their variables.")
 
 

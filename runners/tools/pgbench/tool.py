@@ -247,7 +247,7 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
 
 def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[str, Measure]) -> RunResult:
     parameters = pgbench_parameters.read(spec.parameters)
-    latencies = pgbench_log.read_latencies(spec, outputs, parameters.think)
+    latencies = pgbench_log.read_latencies(spec, outputs, think.responses if (think := parameters.think) else None)
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)

@@ -13,6 +13,7 @@ SLACK_S = 0.25
 # A gap between transactions offered at random that is this many times the average comes once in 500 million.
 LONGEST_GAPS = 20
 THINKING_END_SHARE = 0.01
+THINKING_BOUND_SHARE = 0.95
 FEWEST_SECONDS, SHORT_S = 5, 0.5
 PROGRESS_TOLERANCE = 0.05
 
@@ -85,12 +86,26 @@ def thinking_end(evidence: Evidence) -> Finding | None:
     lasted_s, planned_s = evidence.lasted_s, evidence.duration_s
     if not evidence.longest_pause_ms or not evidence.duration_is_planned or lasted_s is None or not planned_s:
         return None
-    waited_s = lasted_s - planned_s
+    # What a run takes longer than any pause has other reasons, which `rate` says.
+    waited_s = min(lasted_s - planned_s, evidence.longest_pause_ms / 1000)
     if waited_s <= THINKING_END_SHARE * planned_s + SLACK_S:
         return None
     return "thinking-end", (
         f"After {planned_s:,.4g} s the run waited {waited_s:,.3g} s for clients that still thought: its TPS is up to "
         f"{waited_s / lasted_s:.1%} too low. Run longer."
+    )
+
+
+def bounded_by_thinking(evidence: Evidence) -> Finding | None:
+    """Check that the server had a say in TPS: clients that think make at most one transaction in each pause."""
+    most_tps = 1000 * evidence.clients / evidence.pause_average_ms if evidence.pause_average_ms else math.inf
+    # Numbers above it contradict each other, which Little's law says.
+    if not THINKING_BOUND_SHARE <= evidence.tps / most_tps <= 1 + RATE_TOLERANCE:
+        return None
+    return "bounded-by-thinking", (
+        f"The TPS of {evidence.tps:,.4g} is bounded by thinking: {evidence.clients:,} clients that think "
+        f"{evidence.pause_average_ms:,.4g} ms make at most {most_tps:,.4g}. It says nothing of what the server can do: "
+        "compare response times, or take more clients."
     )
 
 

@@ -61,6 +61,21 @@ def test_a_run_that_waits_for_clients_that_think_has_a_tps_too_low() -> None:
     assert text == (
         "After 60 s the run waited 3 s for clients that still thought: its TPS is up to 4.8% too low. Run longer."
     )
+    # Only 2 of those 3 s can be of a pause.
+    shorter = audit(replace(late, longest_pause_ms=2_000.0))
+    assert [doubt.text.split(":")[0] for doubt in shorter if doubt.code == "thinking-end"] == [
+        "After 60 s the run waited 2 s for clients that still thought"
+    ]
+    assert "thinking-end" not in codes(replace(late, longest_pause_ms=500.0))
+
+
+def test_the_tps_of_clients_that_do_little_but_think_is_no_measure_of_the_server() -> None:
+    """100 clients that think 98 ms make 1,020 TPS at most; at 90 ms 1,111, of which 1,000 leave 10 ms of response."""
+    bounded = Evidence(clients=100, tps=1_000.0, pause_average_ms=98.0, longest_pause_ms=980.0)
+    text = the_sentence(bounded)
+    assert text.startswith("The TPS of 1,000 is bounded by thinking: 100 clients that think 98 ms make at most 1,020.")
+    assert codes(replace(bounded, pause_average_ms=90.0)) == []
+    assert codes(replace(bounded, pause_average_ms=0.0)) == []
 
 
 def test_progress_that_covers_the_run_comes_to_its_transactions() -> None:

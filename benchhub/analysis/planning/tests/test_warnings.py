@@ -106,6 +106,8 @@ def test_each_warning_is_said_by_its_own_function_and_is_registered(warning, cha
         (planning_warnings.short_of_checkpoints, {"writes": None, "duration_s": 60}),
         (planning_warnings.warmed_for_nothing, {"has_warmup_run": True}),
         (planning_warnings.cold_and_warm, {"drops_caches": True}),
+        # Constant pauses of 2 s end within 2 s, less than 1% of 600 s.
+        (planning_warnings.ends_thinking, {"pause_ms": 2000, "longest_pause_ms": 2000.0}),
     ],
 )
 def test_what_is_not_known_or_does_not_apply_is_not_said(warning, changes):

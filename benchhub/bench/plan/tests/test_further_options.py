@@ -105,9 +105,24 @@ def test_a_load_shape_is_planned_with_clients_for_its_rates_and_with_its_own_dur
     assert (spec["pilot_s"], spec["log_sampling_rate"], spec["expected_tps"]) == (0, 1.0, 600.0)
 
 
+def test_a_level_with_too_few_clients_for_a_shape_is_refused_beside_the_workload(planner, servers, workload):
+    filled = form_of(workload(load_shape=SHAPE), *servers, levels="1, 8", duration_s="3")
+    answer = planner.post(NEW, {**filled, "queue": "1"})
+    assertContains(answer, "needs at least 2 clients, not 1")
+    assert not Run.objects.exists()
+
+
+def test_a_warm_up_at_the_first_rate_needs_no_clients_for_the_others(planner, servers, workload):
+    warmup = {"warmup_run_s": "7", "warmup_run_clients": "1"}
+    filled = form_of(workload(load_shape=SHAPE), *servers, levels="4", duration_s="3", **warmup)
+    planner.post(NEW, {**filled, "queue": "1"})
+    row = Run.objects.filter(kind=Run.Kind.WARMUP).first()
+    assert (row.clients, row.spec["parameters"]) == (1, {**PLAIN, "rate_tps": 100})
+
+
 def test_the_plan_says_which_duration_a_load_shape_needs(planner, servers, workload):
     own = workload(load_shape="100 for 40, 300 for 10")
-    filled = {**form_of(own, *servers), "client_levels": "2,8"}
+    filled = {**form_of(own, *servers), "levels": "2,8"}
     assertContains(planner.post(PLAN, filled), "The load shape takes 50 s: give its runs that duration")
     answer = planner.post(PLAN, {**filled, "duration_s": "50"})
     assertContains(answer, "offered at a rate (TPS) for so many seconds: 100 for 40, 300 for 10")

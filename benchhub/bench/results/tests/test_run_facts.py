@@ -49,6 +49,8 @@ def test_a_load_that_varies_by_its_plan_is_not_judged_by_how_steady_it_was():
     assert facts_of({}, series=series).steadiness is not None
     shaped = facts_of({}, series=series, parameters={"load_shape": "100 for 30, 400 for 30"})
     assert (shaped.steadiness, shaped.covered_s, of_run(shaped).doubts) == (None, 60.0, ())
+    counted = {"elapsed_s": 60.0, "load_cpu_s": 228.0}
+    assert facts_of(counted, parameters={"load_shape": "100 for 30, 400 for 30"}).thread_busy_share is None
     assert "steadiness, which takes 20 values" not in of_run(shaped).unchecked
 
 

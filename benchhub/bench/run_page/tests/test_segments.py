@@ -43,6 +43,8 @@ def test_each_segment_stands_with_its_plan_and_outcome(planner, run):
     assert (first.logged, first.p99_ms) == (5000, pytest.approx(1.0, abs=0.002))
     assert (second.start_s, second.end_s, second.achieved_tps, second.p50_ms) == (60, 80, None, None)
     assertContains(response, '<td class="line">60 to 80 s</td>', html=True)
+    skipped = '<td data-label="Skipped" class="n"><data value="0.0" title="0.0">0</data></td>'
+    assertContains(response, skipped, html=True)
     # They stand in the table alone.
     assertNotContains(response, "segment 1 lag average")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from runners.contract import Measure, RunResult
+from runners.contract import Doubt, Measure, RunResult
 
 from ..parameters import Parameters
 
@@ -18,6 +19,8 @@ PAUSE_LINE = re.compile(
     r"^ {1,20}(\d{1,9}\.\d{1,6})(?: {1,20}\d{1,15})? {1,20}\\sleep (?::think_us us|\d{1,5} ms)$", re.M
 )
 REMARKED_SHARE = 0.1
+# By how much the average pause may differ from the plan: its share, and what chance does to so many logged ones.
+OTHER_SHARE, DEVIATIONS = 0.1, 5
 
 
 def without_pauses(result: RunResult, parameters: Parameters, stdout: str) -> RunResult:
@@ -27,8 +30,24 @@ def without_pauses(result: RunResult, parameters: Parameters, stdout: str) -> Ru
         result,
         measures=measures,
         series=tuple(line for line in result.series if line.metric not in SERIES_WITH_PAUSES),
+        doubts=(*result.doubts, *_other_pauses(parameters, measures)),
         remarks=(*result.remarks, *_remarks(parameters, measures)),
     )
+
+
+def _other_pauses(parameters: Parameters, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the pauses taken out of the log are not those of the plan: the log is of other scripts."""
+    think, logged = measures.get("think_average_ms"), measures.get("logged_transactions")
+    if think is None or logged is None or logged.value < 1:
+        return
+    deviation_ms = measures.get("cycle_stddev_ms", measures["cycle_average_ms"]).value
+    room_ms = OTHER_SHARE * parameters.think_ms + DEVIATIONS * deviation_ms / math.sqrt(logged.value)
+    if abs(think.value - parameters.think_ms) > room_ms:
+        yield Doubt(
+            "other-think-time",
+            f"The log leaves {think.value:,.4g} ms of pauses on average, not the {parameters.think_ms:,} ms of the "
+            "plan: its transactions paused otherwise, so these are no response times.",
+        )
 
 
 def _pause_ms(stdout: str) -> float | None:

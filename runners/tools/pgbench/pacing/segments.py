@@ -12,7 +12,8 @@ A skipped transaction has no latency: it was due when the log has it, or shortly
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .shape import Shape
@@ -90,6 +91,22 @@ def awk_values(shape: Shape) -> str:
     """Return the words, for sh, that give the programs their values."""
     bounds = " ".join(map(str, shape.ends_s))
     return f"-v start=\"$(cat {START_FILE})\" -v bounds='{bounds}'"
+
+
+def lines_by_segment(lines: Iterable[bytes], shape: Shape, start_epoch_s: float | None) -> Iterator[bytes]:
+    """Yield the lines of a log as AWK changes them: with the segment's number in place of the script's.
+
+    All have 0 there where nobody knows when the run started: no line can be said to be of one segment.
+    """
+    for line in lines:
+        columns = line.split()
+        if len(columns) >= 6 and all(word.isdigit() and len(word) < 13 for word in (columns[2], *columns[4:6])):
+            latency_us, epoch_s, epoch_us = map(int, (columns[2], *columns[4:6]))
+            at_s = 0.0 if start_epoch_s is None else epoch_s - start_epoch_s + (epoch_us - latency_us) / 1_000_000
+            columns[3] = b"%d" % bisect_right(shape.ends_s[:-1], at_s)
+            yield b" ".join(columns)
+        else:
+            yield line
 
 
 def read(text: str, shape: Shape) -> Log:

@@ -8,11 +8,13 @@ the connections of what goes on are kept. Clients are divided over the processes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 MOST_SEGMENTS, MOST_RATE_TPS, LONGEST_S = 20, 1_000_000, 86_400
+# A process that is due so many transactions has none, by chance, once in 500 million runs: pgbench then has no summary.
+FEWEST_TRANSACTIONS = 20
 LONGEST_TEXT = 1_000
 SEGMENT = re.compile(r"([0-9]{1,7}) (?:tps )?for ([0-9]{1,5})(?: s)?")
 
@@ -67,18 +69,33 @@ class Shape:
 
     def layers(self, clients: int, threads: int) -> list[Layer]:
         """Return the processes, the one of the whole run first. Raises ValueError if there are too few clients."""
-        levels = sorted({segment.rate_tps for segment in self.segments})
+        levels, rates_tps = zip(*self._rises_tps(), strict=True)
         if clients < len(levels):
             raise ValueError(
                 f"A load shape of {len(levels)} different rates needs at least {len(levels)} clients, not {clients}."
             )
-        rates_tps = [upper - lower for lower, upper in zip([0, *levels], levels, strict=False)]
         divided = zip(levels, rates_tps, shares(clients, rates_tps), shares(threads, rates_tps), strict=True)
         return [
             Layer(start_s, end_s - start_s, rate_tps, layer_clients, min(layer_threads, layer_clients))
             for level_tps, rate_tps, layer_clients, layer_threads in divided
             for start_s, end_s in self._spans(level_tps)
         ]
+
+    def check_steps(self) -> None:
+        """Raise ValueError for a step so low and short that it may have no transaction, by chance."""
+        for level_tps, rate_tps in self._rises_tps():
+            for start_s, end_s in self._spans(level_tps):
+                if (expected := rate_tps * (end_s - start_s)) < FEWEST_TRANSACTIONS:
+                    raise ValueError(
+                        f"The step of {rate_tps} TPS for {end_s - start_s} s, to {level_tps} TPS, has some {expected} "
+                        f"transactions and may have none by chance: make it higher or longer, for "
+                        f"{FEWEST_TRANSACTIONS} at least."
+                    )
+
+    def _rises_tps(self) -> list[tuple[int, int]]:
+        """Return each different rate, the lowest first, and by how much it is above the one before."""
+        levels = sorted({segment.rate_tps for segment in self.segments})
+        return [(upper, upper - lower) for lower, upper in zip([0, *levels], levels, strict=False)]
 
     def _spans(self, level_tps: int) -> Iterator[tuple[int, int]]:
         """Yield from where to where the rate is so high, in seconds."""
@@ -94,7 +111,7 @@ class Shape:
             yield start_s, self.duration_s
 
 
-def shares(total: int, weights: list[int]) -> list[int]:
+def shares(total: int, weights: Sequence[int]) -> list[int]:
     """Return whole numbers in proportion to the weights, each at least 1; they come to the total where that is enough.
 
     What is left over goes to those that were rounded down most.
@@ -133,4 +150,8 @@ def _segment(part: str) -> Segment:
 
 def canonical(text: str) -> str:
     """Return the text in its one form; empty for no shape. Raises ValueError with one sentence."""
-    return read(text).text if text.strip() else ""
+    if not text.strip():
+        return ""
+    shape = read(text)
+    shape.check_steps()
+    return shape.text

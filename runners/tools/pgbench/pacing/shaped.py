@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from runners.contract import SEGMENT, Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.readings import decimal
@@ -23,6 +24,10 @@ SUMMED = ("transactions", "failed_transactions", "skipped_transactions", "late_t
 AVERAGED = ("latency_average_ms", "rate_limit_lag_average_ms")
 # How far the number offered in a segment may lie from the plan by chance, and by the time it takes to connect.
 DEVIATIONS, MISSED_SHARE = 5, 0.02
+FEWER = (
+    "a process of pgbench opens its connections at the start of a step, and never begins what still waits at its end"
+)
+MORE = "the load generator or the driver's clock did not keep to the plan"
 
 
 def result(spec: RunSpec, outputs: Outputs, shape: Shape, parse: Parse) -> RunResult:
@@ -41,7 +46,8 @@ def result(spec: RunSpec, outputs: Outputs, shape: Shape, parse: Parse) -> RunRe
 
 
 def _succeeded(spec: RunSpec, outputs: Outputs, shape: Shape, results: Sequence[RunResult]) -> RunResult:
-    latencies = pgbench_log.read_latencies(spec, outputs, None)
+    change = partial(segments.lines_by_segment, shape=shape, start_epoch_s=_shape_start_epoch_s(outputs))
+    latencies = pgbench_log.read_latencies(spec, outputs, change)
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     log, remark = _log(spec, outputs, shape)
@@ -128,6 +134,11 @@ def _start_epoch_s(outputs: Outputs) -> float:
     return next((moment for word in words if (moment := decimal(word)) is not None), 0.0)
 
 
+def _shape_start_epoch_s(outputs: Outputs) -> float | None:
+    """Return the start that the driver's awk counts from; None where it is not among the files."""
+    return decimal(text_of(outputs.files.get(segments.START_FILE, b"")).strip())
+
+
 def _by_segment(histogram: Histogram) -> Histogram:
     """Return the histogram under the name of its segment, counted from 1; that of all as it is."""
     number = histogram.name.removeprefix("latency of script ")
@@ -142,8 +153,6 @@ def _shape_doubts(measures: Mapping[str, Measure], shape: Shape, share: float) -
         planned = segment.rate_tps * segment.duration_s
         room_tps = (DEVIATIONS * math.sqrt(planned / share) + MISSED_SHARE * planned) / segment.duration_s
         if abs(offered.value - segment.rate_tps) > room_tps:
-            text = (
-                f"In segment {number} transactions were begun for {offered.value:,.4g} TPS, not the "
-                f"{segment.rate_tps:,} of its plan: what still waits when a process of pgbench ends is never begun."
-            )
-            yield Doubt("load-shape", text)
+            text = f"In segment {number} transactions were begun for {offered.value:,.4g} TPS, not the "
+            reason = MORE if offered.value > segment.rate_tps else FEWER
+            yield Doubt("load-shape", f"{text}{segment.rate_tps:,} of its plan: {reason}.")

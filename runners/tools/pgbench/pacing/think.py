@@ -36,7 +36,7 @@ DRAW = (
 AWK = f"""\
 function pause_us(client, transaction,    z, y) {{
     if (distribution == "{CONSTANT}") return think_us
-    z = (transaction * {STEP} + client * {CLIENT_STEP} + {START}) % {PRIME}
+    z = (transaction % {PRIME} * {STEP} + client % {PRIME} * {CLIENT_STEP} + {START}) % {PRIME}
     y = z * z % {PRIME}
     y = y * y % {PRIME}
     y = y * z % {PRIME} + 1

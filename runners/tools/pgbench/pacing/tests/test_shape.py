@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 from dataclasses import replace
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.contract import Outputs
-from runners.tools.pgbench.log import REDUCE_AWK, read_reduction
+from runners.tools.pgbench.log import REDUCE_AWK, read_reduction, reduce_log
 from runners.tools.pgbench.pacing import segments, shape
 from runners.tools.pgbench.pacing.shape import Layer, Segment, Shape
 from runners.tools.pgbench.testing import AWKS, PGBENCH, SPEC, numbers, series
@@ -92,6 +93,15 @@ def test_what_is_no_shape_is_refused_with_a_sentence(text: str, reason: str) -> 
         shape.read(text)
 
 
+def test_a_step_that_may_have_no_transaction_by_chance_is_refused_with_the_remedy() -> None:
+    """From 100 to 109 TPS is a process of 9 TPS: 18 transactions in 2 s, 27 in 3 s."""
+    with pytest.raises(ValueError, match=r"9 TPS for 2 s, to 109 TPS, has some 18 transactions.*make it higher"):
+        shape.canonical("100 for 10, 109 for 2")
+    assert shape.canonical("100 for 10, 109 for 3") == "100 for 10, 109 for 3"
+    with pytest.raises(ValueError, match="1 TPS for 15 s, to 1 TPS, has some 15 transactions"):
+        PGBENCH.check(replace(SHAPED, parameters={**SPEC.parameters, "load_shape": "1 for 10, 50 for 5"}))
+
+
 def test_a_shape_has_one_form_however_it_was_typed() -> None:
     assert shape.canonical(" 100 TPS for 30 s\n400  for 10,") == "100 for 30, 400 for 10"
     assert shape.canonical(" ") == ""
@@ -129,6 +139,18 @@ def test_every_awk_counts_by_segment_and_second_what_was_counted_by_hand(awk: li
     reduction = read_reduction(by(segments.AWK + REDUCE_AWK))
     assert {number: totals.sum_us for number, totals in reduction.scripts.items()} == {0: 800_000, 1: 1000, 2: 2000}
     assert reduction.kinds == {"skipped": 1, "unreadable": 1}
+    assert reduce_log(segments.lines_by_segment(LOG.splitlines(), shape.read(BURST), 1_700_000_000.0)) == reduction
+
+
+@pytest.mark.parametrize(("started", "segments_n"), [({segments.START_FILE: b"1700000000.0"}, 3), ({}, 0)])
+def test_a_kept_log_is_of_segments_as_well_and_of_none_where_its_start_is_not_known(
+    started: dict[str, bytes], segments_n: int
+) -> None:
+    files = {"log.gz": gzip.compress(LOG), **started}
+    result = PGBENCH.parse(SHAPED, outputs(printed((600, 600)), files))
+    names = [histogram.name for histogram in result.histograms]
+    assert names == ["latency", *(f"latency of segment {number + 1}" for number in range(segments_n))]
+    assert [sum(histogram.counts) for histogram in result.histograms][:2] == ([4, 2] if segments_n else [4])
 
 
 @pytest.mark.parametrize("text", ["", "second 0 1 1\n", "second 0 1 1\nend\n", "x\nend\n", "second a b c\nend\n"])
@@ -177,6 +199,11 @@ def test_a_segment_in_which_less_was_begun_than_planned_is_doubted() -> None:
     result = PGBENCH.parse(SHAPED, outputs(printed((600, 200)), {segments.SEGMENTS_FILE: (seconds + counts).encode()}))
     assert [doubt.code for doubt in result.doubts] == ["load-shape"]
     assert "In segment 2 transactions were begun for 200 TPS, not the 400" in result.doubts[0].text
+    assert "opens its connections at the start of a step" in result.doubts[0].text
+    more = counts.replace("segment 1 400 400", "segment 1 1200 400")
+    result = PGBENCH.parse(SHAPED, outputs(printed((600, 600)), {segments.SEGMENTS_FILE: (seconds + more).encode()}))
+    assert "for 600 TPS, not the 400 of its plan: the load generator or the driver's clock" in result.doubts[0].text
+    assert "connections" not in result.doubts[0].text
 
 
 def test_a_warm_up_is_at_the_first_rate_with_all_clients() -> None:

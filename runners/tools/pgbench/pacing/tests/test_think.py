@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runners.contract import Outputs
@@ -89,6 +89,7 @@ words = st.one_of(st.integers(0, 10**17).map(str), st.sampled_from(["skipped", "
 
 
 @given(st.lists(st.tuples(words, words, words, st.integers(0, 3).map(str)), max_size=12))
+@example([("9079", "6051569783", "827", "0")])  # times the step, that is more than 2^53
 @settings(max_examples=25, deadline=None)
 def test_whatever_a_log_holds_awk_and_python_agree_on_it(rows: list[tuple[str, str, str, str]]) -> None:
     think = Think(20, UNIFORM)
@@ -130,11 +131,41 @@ def test_custom_scripts_are_checked_as_written_and_run_after_a_pause() -> None:
         ({"max_tries": 2}, "retry would think again"),
         ({"script": "custom", "scripts": [{"text": "\\set think_n 1\nSELECT 1"}]}, "think_n is a variable"),
         ({"script": "custom", "scripts": [{"text": "SELECT 1"}], "variables": {"think_us": 1}}, "think_us is a"),
+        ({"script": "custom", "scripts": [{"text": "SELECT 1"}], "variables": {"client_id": 7}}, "client_id is a"),
+        ({"script": "custom", "scripts": [{"text": "\\set \\\nclient_id 7\nSELECT 1;"}]}, "client_id is a variable"),
+        ({"script": "custom", "scripts": [{"text": "SELECT 7 AS CLIENT_ID \\gset"}]}, "client_id is a variable"),
+        ({"script": "custom", "scripts": [{"text": "SELECT 7 AS us \\gset think_"}]}, "think_us is a variable"),
     ],
 )
 def test_what_does_not_go_with_a_think_time_is_refused_with_a_sentence(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         PGBENCH.check(replace(THINKING, parameters={**THINKING.parameters, **change}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\set rethink_name 1\n\\set client_ids 2\nSELECT :client_id, client_id FROM my_think_us;",
+        "SELECT :client_id AS number \\gset my_",
+    ],
+)
+def test_a_script_may_read_the_clients_number_and_have_names_like_those_of_the_think_time(text: str) -> None:
+    script = {"script": "custom", "scripts": [{"text": text}]}
+    PGBENCH.check(replace(THINKING, parameters={**THINKING.parameters, **script}))
+
+
+def test_a_log_whose_transactions_paused_otherwise_is_doubted() -> None:
+    """Cycles average 25 ms (stddev 3): without any pause in 200 logged ones, none of the plan's 20 ms is left."""
+
+    def doubts(latency_us: int) -> list[str]:
+        log = b"".join(b"0 %d %d 0 1700000000 1\n" % (n, latency_us + think.pause_us(0, n)) for n in range(200))
+        result = PGBENCH.parse(THINKING, Outputs(0, SUMMARY.encode(), b"", {"log.gz": gzip.compress(log)}))
+        return [doubt.text for doubt in result.doubts if doubt.code == "other-think-time"]
+
+    think = Think(20)
+    assert doubts(5_000) == []
+    (text,) = doubts(25_000)
+    assert text.startswith("The log leaves 0 ms of pauses on average, not the 20 ms of the plan")
 
 
 def test_an_older_pgbench_shows_no_script_and_is_refused() -> None:
