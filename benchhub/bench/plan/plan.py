@@ -147,7 +147,7 @@ def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int
         clients=step.clients,
         threads=min(spec.threads, step.clients),
         repeat=step.repeat,
-        rate_tps=step.rate_tps,
+        rate_tps=(step.rate_tps or specs.offered_tps(spec)) if step.kind == Run.Kind.MEASURE else 0,
         is_canary=step.is_canary,
         spec=asdict(replace(spec, deadline_s=deadline_s)),
         protocol=protocol,

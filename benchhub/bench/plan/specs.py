@@ -212,6 +212,14 @@ def at_rate(experiment: Experiment, spec: RunSpec, rate_tps: int, cpus: int) -> 
     return open_loop
 
 
+def offered_tps(spec: RunSpec) -> int:
+    """Return the highest rate at which a run is offered transactions; 0 for a closed loop.
+
+    Such a run does what it is offered, so its throughput is no level of a curve against clients.
+    """
+    return ceil(tools.get(spec.tool).rate_tps(spec.parameters))
+
+
 def load_guess_s(workload: Workload) -> int:
     """Return the seconds that this data set takes to load, as a guess where nothing better is known."""
     return ceil(max(LOAD_GUESS_S, tools.get(workload.tool).load_guess_s(workload.parameters)))

@@ -204,6 +204,7 @@ def _runs(
             clients=reading.spec.clients,
             threads=reading.spec.threads,
             repeat=repeats.take(reading, system),
+            rate_tps=specs.offered_tps(reading.spec),
             spec={**reading.plan, "application_name": f"benchhub-{key}"},
             protocol=protocols[reading.line.place],
             expected_s=reading.spec.expected_s,

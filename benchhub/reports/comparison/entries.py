@@ -73,6 +73,9 @@ def build(
     for row, label in zip(rows, _labels(rows), strict=True):
         row_runs = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
         points = [curves.point(run, latencies) for run in row_runs if curves.is_point(run, run.protocol_id)]
+        if not points and any(run.rate_tps for run in row_runs):
+            problems.append(f"{label} of '{row.experiment}' is left out. {curves.OFFERED}")
+            continue
         try:
             entries.append(_entry(row, label, len(entries), curve.build(points), row_runs))
         except ValueError as error:

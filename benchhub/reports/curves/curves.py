@@ -16,6 +16,10 @@ from benchhub.bench.models.states import State
 from .latencies import HistogramByRun
 
 UNKNOWN: HistogramByRun = {}
+OFFERED = (
+    "Its workload offers transactions at rates of its own, so its throughput is that of the plan: it has no curve, "
+    "peak, price or place. Its runs have the response times."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,12 @@ class ExperimentPage:
         return sweeps.sweeps(self.experiment, self.systems)
 
     @property
+    def offered_text(self) -> str:
+        """Say why runs at rates of their own have no curve; empty for a sweep of rates and for a closed loop."""
+        is_offered = not self.experiment.rates_tps and any(run.rate_tps for run in self.runs)
+        return curves.OFFERED if is_offered else ""
+
+    @property
     def sweep_figure(self) -> Figure:
         return sweeps.throughput_figure(self.sweeps)
 

@@ -6,10 +6,12 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Run
+from benchhub.bench.models import Experiment, ExperimentSystem, Run
 from benchhub.bench.plan import plan, specs
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import Hardware, Workload
+from benchhub.reports.curves import curves
+from benchhub.reports.leaderboard import queries as leaderboard_queries
 
 pytestmark = pytest.mark.django_db
 SHAPE = "100 for 2, 300 for 1"
@@ -103,6 +105,25 @@ def test_a_load_shape_is_planned_with_clients_for_its_rates_and_with_its_own_dur
     warmup = Run.objects.get(kind=Run.Kind.WARMUP).spec
     assert (warmup["duration_s"], warmup["parameters"]) == (7, {**PLAIN, "rate_tps": 100})
     assert (spec["pilot_s"], spec["log_sampling_rate"], spec["expected_tps"]) == (0, 1.0, 600.0)
+
+
+def test_runs_at_rates_of_their_own_have_no_curve_peak_or_place_and_the_page_says_so_once(planner, workload):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    queued(workload(load_shape=SHAPE), system, clients=4)
+    run = Run.objects.get(kind=Run.Kind.MEASURE)
+    testing.succeeded(run, 200.0)
+    assert run.rate_tps == 300
+    assert Run.objects.get(kind=Run.Kind.WARMUP).rate_tps == 0
+    assert (Run.objects.counted().count(), Run.objects.measured().count(), Run.objects.peaks()) == (1, 0, {})
+    assert not ExperimentSystem.objects.filter(result_count__gt=0).exists()
+    assert not leaderboard_queries.workloads().exists()
+    page = planner.get(reverse("experiment", args=[run.experiment_id]))
+    assertContains(page, curves.OFFERED, count=1)
+    assertNotContains(page, "Throughput and latency against clients")
+    key = f"{run.experiment_id}-{run.system_id}"
+    assertContains(planner.get(reverse("compare"), {"curve": [key]}), "is left out. Its workload offers")
+    assert planner.get(reverse("experiment-curve", args=[run.experiment_id])).content.count(b"\n") <= 1
 
 
 def test_a_level_with_too_few_clients_for_a_shape_is_refused_beside_the_workload(planner, servers, workload):
