@@ -12,7 +12,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.bench.models import Evidence, Experiment, Growth, LiveLog, Reservation, Run, Webhook
-from benchhub.catalog.models import Instance, LicenceModel
+from benchhub.catalog.models import Instance, LicenceModel, Workload
 from benchhub.reports.testing import list_price
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +43,17 @@ def test_what_is_wrong_with_a_plan_is_named_by_its_pointer(runner, plan):
     pointers = {error["pointer"] for error in answer.json()["errors"]}
     assert (answer.status_code, pointers) == (422, {"/levels", "/systems/0/instance"})
     assert runner.send("post", "experiments/", {**plan, "systems": []}).status_code == 422
+
+
+def test_a_level_with_too_few_clients_for_a_load_shape_is_refused_by_the_workload(runner, plan):
+    own = {**testing.PARAMETERS, "load_shape": "100 for 3, 400 for 2"}
+    shaped = Workload.objects.create(name="burst", tool="pgbench", parameters=own)
+    answer = runner.send("post", "experiments/", {**plan, "workload": shaped.pk})
+    assert answer.status_code == 422, answer.content
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == "/workload"
+    assert "needs at least 2 clients, not 1" in error["detail"]
+    assert not Experiment.objects.filter(name="From a program").exists()
 
 
 def test_an_experiment_is_cancelled_paused_and_moved(runner, waiting):

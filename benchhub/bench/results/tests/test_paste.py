@@ -100,6 +100,14 @@ def test_what_most_mean_is_chosen_already_and_a_machine_never_is(runner, fields)
     assert form.fields["hardware"].initial is None
 
 
+def test_a_load_shape_cannot_be_imported(runner, fields):
+    parameters = {"script": "select-only", "scale": 10, "load_shape": "100 for 30, 400 for 30"}
+    shaped = Workload.objects.create(name="burst", tool="pgbench", parameters=parameters)
+    page = runner.post(PAGE, {**fields, "workload": shaped.pk, "save": "1"})
+    assertContains(page, "burst: a load shape is measured by BenchHub itself, and cannot be imported.")
+    assert not Experiment.objects.exists()
+
+
 def test_a_viewer_may_not(client, fields):
     client.force_login(make_user("grace", Role.VIEWER))
     assert client.post(PAGE, fields).status_code == 403
