@@ -35,7 +35,7 @@ def test_the_plan_shows_what_a_search_takes_at_most(planner, instances, workload
     page = planner.post("/experiments/plan", form_of(workload, instances[0], levels="2..160:2", grows="peak"))
     text = page.content.decode()
     assert "at most 12, or 24 where they scatter widely" in text
-    assert '<dt>Runs, at most</dt><dd>24</dd><dd class="within">and 1 data set to load</dd>' in text
+    assert '<dt>Runs, at most</dt><dd>24</dd><dd class="within">and 1 initialisation</dd>' in text
 
 
 def test_a_decision_takes_two_systems_and_one_level(planner, instances, workload):
