@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -10,6 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold, Reservation
+from benchhub.bench.queue import queue
 from benchhub.bench.queue.gates import interval
 from benchhub.catalog.models import Host, SourceBuild
 
@@ -22,6 +22,8 @@ LONGER = timedelta(minutes=5)
 
 def take_turns() -> int:
     """Hold the hosts of builds that may begin, and say of the others why they wait; return how many begin."""
+    # Before runs are reserved, which take a host as soon as its rest is over: builds would wait for the last of them.
+    queue.end_rests()
     free = Q(visit_until=None) | Q(visit_until__lt=Now())
     waiting = SourceBuild.objects.filter(free, state=SourceBuild.State.WAITING).for_table().order_by("asked_at", "pk")
     return sum(_take_turn(build) for build in waiting)
@@ -55,7 +57,7 @@ def _hold(build: SourceBuild) -> None:
         Hold.objects.bulk_create(Hold(resource=name, build=build, free_at=free_at) for name in _resources(build.host))
 
 
-def _resources(host: Host) -> Iterator[str]:
-    yield f"host:{host.pk}"
-    if host.interference_group_id:
-        yield f"group:{host.interference_group_id}"
+def _resources(host: Host) -> list[str]:
+    """Return what a build holds, in the order in which runs take theirs: two that met half way would deadlock."""
+    group = [f"group:{host.interference_group_id}"] if host.interference_group_id else []
+    return sorted([f"host:{host.pk}", *group])

@@ -80,11 +80,16 @@ def reserve() -> list[int]:
     stop_failing()
     judge_canaries()
     tenancies.end()
-    Hold.objects.filter(run=None, build=None, free_at__lte=Now()).delete()
+    end_rests()
     action = "reserve a run of it"
     keys = [run.pk for run in _next_of_each_driver() if or_pause(run.experiment, partial(_reserve, run), action)]
     promises.renew()
     return keys
+
+
+def end_rests() -> None:
+    """Free the hosts whose rest after a run is over."""
+    Hold.objects.filter(run=None, build=None, free_at__lte=Now()).delete()
 
 
 def _next_of_each_driver() -> list[Run]:

@@ -15,8 +15,16 @@ from benchhub.bench.additions import due
 from benchhub.bench.execute.builds import visits
 from benchhub.bench.models import Hold, Run
 from benchhub.bench.models.states import State
-from benchhub.bench.queue import gates
-from benchhub.catalog.models import Configuration, Host, Instance, PgBuild, SourceBuild, SourceBuildLog
+from benchhub.bench.queue import gates, queue
+from benchhub.catalog.models import (
+    Configuration,
+    Host,
+    Instance,
+    InterferenceGroup,
+    PgBuild,
+    SourceBuild,
+    SourceBuildLog,
+)
 from runners.builds.testing import make_source, make_tarball
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
@@ -118,6 +126,29 @@ def test_a_build_waits_for_the_run_under_way_and_comes_before_those_that_wait(si
     assert due.reserve() == [] and runs.queued().exists()
     build.refresh_from_db()
     assert build.state == "building" and Hold.objects.get().build == build
+
+
+def test_a_build_begins_when_the_rest_after_a_run_is_over_before_the_next_run(site, system, cluster16, experiment):
+    runs = experiment(system(cluster16), repeats=2, rest_s=60).runs
+    [first] = due.reserve()
+    build = site.asked()
+    queue.release(Run.objects.get(pk=first))
+    Run.objects.filter(pk=first).update(state=State.QUEUED)
+    assert due.reserve() == []
+    build.refresh_from_db()
+    assert (build.state, build.contact_error) == ("waiting", turns.BUSY)
+    Hold.objects.update(free_at=Now() - timedelta(seconds=1))
+    assert due.reserve() == [] and runs.queued().exists()
+    build.refresh_from_db()
+    assert build.state == "building" and Hold.objects.get().build == build
+
+
+def test_a_build_takes_a_host_and_its_group_in_the_order_in_which_runs_take_them(site, system, cluster16, experiment):
+    Host.objects.update(interference_group=InterferenceGroup.objects.create(name="one box"))
+    site.host.refresh_from_db()
+    run = experiment(system(cluster16)).runs.order_by("position").first()
+    taken = turns._resources(site.host)
+    assert taken == [key for key in gates.resources(run) if key in taken] and len(taken) == 2
 
 
 def test_an_untrusted_and_a_blocked_host_are_said_and_nothing_is_sent(site, host):
