@@ -40,6 +40,7 @@ EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
+NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
 SIGN_EVERY_S = 7
 SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
 HOLDER = re.compile("[0-9A-Za-z-]{1,64} [0-9]{1,9}")

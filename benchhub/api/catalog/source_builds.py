@@ -91,7 +91,10 @@ class SourceBuilds(ReadView):
     @extend_schema(request=None, responses={202: SourceBuild})
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """End it: at once where it waits, else as soon as a worker has stopped it on the host."""
+        """End it: at once where it waits, else as soon as a worker has stopped it on the host.
+
+        Asked again when `contact_error` says that a worker could not, it is given up without the host.
+        """
         row = self._permitted()
         return self._done(row, row.cancel, "cancel")
 

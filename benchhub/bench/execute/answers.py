@@ -156,7 +156,7 @@ def _write_unreached(job_: Job, error: Unreachable | TimeoutError) -> None:
 def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
     with queue.fenced(job_.claim) as run:
         for host, facts in answer.facts.items():
-            Host.objects.filter(pk=host).update(facts=facts, facts_at=Now())
+            Host.objects.filter(pk=host).update(facts=visits.with_builds(host, facts), facts_at=Now())
         if answer.outcome is job.StartOutcome.WITHDRAWN and not run.cancel_asked_at:
             queue.give_back(run, job_.claim, WITHDRAWN)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 from typing import Any
@@ -87,6 +87,8 @@ def _note_visit(host: Host, future: Future[Any]) -> None:
     try:
         with transaction.atomic():
             changes = _changes(host, future)
+            if "facts" in changes:
+                changes["facts"] = with_builds(host.pk, changes["facts"])
             is_noted = visited.update(wanted="", visit_until=None, **changes)
             if is_noted and changes.get("trust") == Host.Trust.QUARANTINED != host.trust:
                 audit.note_changed_key(host.name, f"offered: {changes['offered_host_key']}")
@@ -141,8 +143,25 @@ def quarantine(hosts: Collection[int], error: HostKeyChanged) -> None:
         audit.note_changed_key(name, f"offered: {error.offered}")
 
 
+def with_builds(host: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a probe saw, with what was built or removed while it looked; the caller's transaction has the host.
+
+    A probe takes at most PROBE_TIMEOUT_S seconds: of what was built before, it knows better than the warehouse.
+    """
+    Host.lock([host])
+    builds = SourceBuild.objects.filter(host=host).exclude(facts={})
+    gone = set(builds.exclude(state=SourceBuild.State.BUILT).values_list("facts__bin_directory", flat=True))
+    there = [build for build in facts.get("builds", []) if build.get("bin_directory") not in gone]
+    folders = {build.get("bin_directory") for build in there}
+    newest = builds.filter(state=SourceBuild.State.BUILT, ended_at__gt=Now() - timedelta(seconds=PROBE_TIMEOUT_S))
+    unseen = [found for found in newest.values_list("facts", flat=True) if found["bin_directory"] not in folders]
+    return {**facts, "builds": [*there, *unseen]} if gone or unseen else dict(facts)
+
+
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:
     """Store the facts of a host as they are now. Raises what the connection raises."""
-    facts = probe.probe(connections(), target_of(host), prefixes=list(bin_directories))
-    host.facts, host.facts_at = loop.submit(facts).result(timeout=PROBE_TIMEOUT_S), timezone.now()
-    host.save(update_fields=["facts", "facts_at"])
+    probing = probe.probe(connections(), target_of(host), prefixes=list(bin_directories))
+    facts = loop.submit(probing).result(timeout=PROBE_TIMEOUT_S)
+    with transaction.atomic():
+        host.facts, host.facts_at = with_builds(host.pk, facts), timezone.now()
+        host.save(update_fields=["facts", "facts_at"])

@@ -100,6 +100,12 @@ class SourceBuildPage:
         return is_going and not self.build.is_cancel_asked
 
     @property
+    def may_be_given_up(self) -> bool:
+        """Tell whether it was to be ended, and its host did not let a worker do so."""
+        build = self.build
+        return build.state == SourceBuild.State.BUILDING and build.is_cancel_asked and bool(build.contact_error)
+
+    @property
     def may_be_removed(self) -> bool:
         return self.build.state == SourceBuild.State.BUILT and not self.users
 

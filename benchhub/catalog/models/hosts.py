@@ -126,6 +126,23 @@ class Host(models.Model):
     def resume(self) -> None:
         Host.objects.filter(pk=self.pk).update(paused_at=None, pause_reason="")
 
+    @transaction.atomic
+    def remember_build(self, facts: dict[str, Any]) -> None:
+        """Put a PostgreSQL among those that the host is known to have, as if a probe had found it."""
+        Host.lock([self.pk])
+        self.forget_build(facts["bin_directory"])
+        self.facts = {**self.facts, "builds": [*self.facts["builds"], facts]}
+        self.save(update_fields=["facts"])
+
+    @transaction.atomic
+    def forget_build(self, bin_directory: str) -> None:
+        """Take a PostgreSQL from those that the host is known to have."""
+        Host.lock([self.pk])
+        self.refresh_from_db(fields=["facts"])
+        others = [build for build in self.facts.get("builds", []) if build.get("bin_directory") != bin_directory]
+        self.facts = {**self.facts, "builds": others}
+        self.save(update_fields=["facts"])
+
     def build_facts(self, bin_directory: str) -> dict[str, Any]:
         """Return what the last probe found of the PostgreSQL there. Raises LookupError, which says what to do."""
         for build in self.facts.get("builds", []):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -13,6 +13,8 @@ from runners.builds.recipe import Kind, Recipe
 from .clusters import new_mark
 from .hosts import Host
 from .instances import Instance
+
+GIVEN_UP = "It was given up while its host did not answer: what is left of it there is ended when it does."
 
 
 class SourceBuildQuerySet(models.QuerySet["SourceBuild"]):
@@ -53,6 +55,8 @@ class SourceBuild(models.Model):
 
     UNDER_WAY = (State.WAITING, State.BUILDING, State.REMOVING)
     MAY_BE_BUILT = (State.FAILED, State.CANCELLED, State.REMOVED)
+    # What is on the host, or is to be: its row stays as long as that.
+    ON_HOST = (*UNDER_WAY, State.BUILT)
     DEADLINE_S = 7200
 
     host = models.ForeignKey(Host, models.CASCADE, related_name="source_builds")
@@ -109,16 +113,36 @@ class SourceBuild(models.Model):
         return bool(rows.update(**anew, **blank, **ends))
 
     def cancel(self) -> bool:
-        """End it: at once where it waits, else when a worker has stopped it on the host."""
+        """End it: at once where it waits, else when a worker has stopped it on the host.
+
+        Asked again after a worker could not, it is given up: what goes on there is ended when the host answers again.
+        """
         rows = SourceBuild.objects.filter(pk=self.pk)
         ended = {"state": self.State.CANCELLED, "ended_at": Now(), "error": "Cancelled before it began."}
-        if rows.filter(state=self.State.WAITING).update(**ended, contact_error=""):
+        if rows.filter(state=self.State.WAITING).update(**ended, contact_error="") or self._give_up():
             return True
-        return bool(rows.filter(state=self.State.BUILDING).update(is_cancel_asked=True, visit_until=None))
+        asked = {"is_cancel_asked": True, "visit_until": None, "contact_error": ""}
+        return bool(rows.filter(state=self.State.BUILDING).update(**asked))
 
+    @transaction.atomic
+    def _give_up(self) -> bool:
+        """End it without its host, which is free for others at once; True if it was to be ended and could not."""
+        rows = SourceBuild.objects.filter(pk=self.pk, state=self.State.BUILDING, is_cancel_asked=True)
+        ended = {"state": self.State.CANCELLED, "ended_at": Now(), "error": GIVEN_UP, "step": ""}
+        left = {"is_tidy": False, "is_cancel_asked": False, "visit_until": None}
+        if not rows.exclude(contact_error="").update(**ended, **left):
+            return False
+        self.holds.all().delete()
+        return True
+
+    @transaction.atomic
     def ask_to_remove(self) -> bool:
+        """Have it removed, and offer its programs to nobody from now on; False where it is not built."""
         rows = SourceBuild.objects.filter(pk=self.pk, state=self.State.BUILT)
-        return bool(rows.update(state=self.State.REMOVING, visit_until=None, contact_error=""))
+        if not rows.update(state=self.State.REMOVING, visit_until=None, contact_error=""):
+            return False
+        self.host.forget_build(self.bin_directory)
+        return True
 
     def users(self) -> models.QuerySet[Instance]:
         """Return the instances that need its programs: those that plans offer, and clusters that are still there."""

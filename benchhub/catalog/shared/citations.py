@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from benchhub.analysis.words import count
-from benchhub.catalog.models import Inspection
+from benchhub.catalog.models import Inspection, SourceBuild
 
 
 def is_cited(model: type[Model]) -> Any:
@@ -35,4 +35,5 @@ def _relations(model: type[Model]) -> list[Any]:
 
 def _citing(relation: Any, pk: Any) -> QuerySet[Any]:
     rows: QuerySet[Any] = relation.related_model._base_manager.filter(**{relation.field.name: pk})
-    return rows
+    # A build of which nothing is on the host goes with it, its log too.
+    return rows.filter(state__in=SourceBuild.ON_HOST) if relation.related_model is SourceBuild else rows

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold
-from benchhub.catalog.models import Host, SourceBuild, SourceBuildLog
+from benchhub.catalog.models import SourceBuild, SourceBuildLog
 from runners.builds.work import Outcome
 
 from .steps import Answer, Done, Ended, Goes, Started, Waits
@@ -63,7 +63,7 @@ def _store_end(build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Ended
     Hold.objects.filter(build=build).delete()
     _store_log(build, outcome)
     if outcome.facts:
-        store_programs(build.host_id, dict(outcome.facts))
+        build.host.remember_build(dict(outcome.facts))
 
 
 def _store_log(build: SourceBuild, outcome: Outcome) -> None:
@@ -75,22 +75,16 @@ def _store_log(build: SourceBuild, outcome: Outcome) -> None:
     )
 
 
-def store_programs(host_id: int, facts: dict[str, Any]) -> None:
-    """Put the programs among those that the host is known to have, as if a probe had found them."""
-    host = Host.objects.select_for_update().only("facts").get(pk=host_id)
-    others = _others(host, facts["bin_directory"])
-    Host.objects.filter(pk=host_id).update(facts={**host.facts, "builds": [*others, facts]})
-
-
-def _others(host: Host, bin_directory: str) -> list[dict[str, Any]]:
-    return [build for build in host.facts.get("builds", []) if build.get("bin_directory") != bin_directory]
-
-
 def _store_removal(build: SourceBuild, claimed: QuerySet[SourceBuild]) -> None:
     """Note that the build is gone from its host; or, of one that has ended, that what its job left is."""
     if build.state != State.REMOVING:
         claimed.update(is_tidy=True, visit_until=None, contact_error="")
     elif claimed.update(state=State.REMOVED, visit_until=None, contact_error=""):
-        host = Host.objects.select_for_update().only("facts").get(pk=build.host_id)
-        others = _others(host, build.bin_directory)
-        Host.objects.filter(pk=build.host_id).update(facts={**host.facts, "builds": others})
+        build.host.forget_build(build.bin_directory)
+
+
+@transaction.atomic
+def keep(build: SourceBuild, claimed: QuerySet[SourceBuild], sentence: str) -> None:
+    """Give a removal up, which a person may ask for again; its programs are offered as before."""
+    if claimed.update(state=State.BUILT, visit_until=None, contact_error=sentence):
+        build.host.remember_build(build.facts)

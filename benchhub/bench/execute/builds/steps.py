@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from benchhub.bench.execute.steps import MOST_COLLECTIONS
 from runners import job
 from runners.builds import work
 from runners.builds.work import EMPTY_LOG, Order, Outcome
 from runners.job import Attempt, StartOutcome
-from runners.ssh import Connections, RemoteFailure, Target
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+from runners.tools import UNREADABLE
 
 CANCELLED = "It was cancelled."
+WITHDRAWN = "Its start failed, and BenchHub took it back: build it again."
 GONE = "Nothing of it is on its host any more: its work directory was emptied or moved. Build it again."
+UNCOLLECTABLE = f"It ended, but its host did not hand over what it left in {MOST_COLLECTIONS} tries. {{}}"
 VISIT_TIMEOUT_S = 170.0
+CANCEL_PATIENCE_S = 30.0
 GRACE_S = 5
+_failed_collections: Counter[Attempt] = Counter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Visit:
     order: Order
     log_offset: int = 0
     is_suspected: bool = False
+    is_cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ async def step(over: Connections, visit: Visit) -> Answer:
             case "cancel":
                 return await _cancel(over, visit)
             case "tidy":
-                await job.acknowledge(over, visit.target, visit.attempt)
+                await _tidy(over, visit)
             case "remove":
                 await work.remove(over, visit.target, visit.attempt, visit.order.recipe.digest)
     return Done()
@@ -89,12 +98,38 @@ async def _start(over: Connections, visit: Visit) -> Answer:
     except RemoteFailure as error:
         if error.returncode is None:  # nobody knows whether it has begun: the next visit finds out
             raise
-        return Ended(Outcome(EMPTY_LOG, str(error)))
+        return await _given_up(over, visit, error)
     if outcome is StartOutcome.BUSY:
+        await _end_earlier(over, visit)
         return Waits()
-    if outcome in (StartOutcome.TOMBSTONED, StartOutcome.WITHDRAWN):
+    if outcome is StartOutcome.WITHDRAWN:
+        return Ended(Outcome(EMPTY_LOG, WITHDRAWN))
+    if outcome is StartOutcome.TOMBSTONED:
         return Ended(Outcome(EMPTY_LOG, CANCELLED), is_cancelled=True)
     return Started()
+
+
+async def _end_earlier(over: Connections, visit: Visit) -> None:
+    """End the attempt before this one, which may still keep the host busy where it was given up while that was away."""
+    if visit.attempt.number > 1:
+        earlier = replace(visit.attempt, number=visit.attempt.number - 1)
+        await job.cancel(over, visit.target, earlier, grace_s=GRACE_S)
+
+
+async def _given_up(over: Connections, visit: Visit, error: RemoteFailure) -> Started | Ended:
+    """Give a start up that failed, unless it has begun: another worker's start may have. A tombstone keeps it from it.
+
+    A host that is read-only takes no tombstone, but nothing can begin there either once the start has ended. Raises
+    RemoteFailure where nothing tells so, or another start of it is at work: then it is started again.
+    """
+    if (await job.look(over, visit.target, visit.attempt)).started:
+        return Started()
+    try:
+        await job.cancel(over, visit.target, visit.attempt, grace_s=GRACE_S, is_withdrawn=True)
+    except RemoteFailure as failure:
+        if failure.returncode in (None, job.ANOTHER_AT_WORK, job.NOT_ENDED):
+            raise
+    return Ended(Outcome(EMPTY_LOG, str(error)))
 
 
 async def _look(over: Connections, visit: Visit) -> Answer:
@@ -104,13 +139,43 @@ async def _look(over: Connections, visit: Visit) -> Answer:
         return Goes(look.step, look.out_chunk, look.out_from + len(look.out_chunk), verdict.suspected)
     if verdict.state == "absent":
         return Ended(Outcome(EMPTY_LOG, GONE))
-    outcome = await work.collect(over, visit.target, visit.attempt, visit.order, look.returncode)
+    outcome = await _collect(over, visit, look.returncode)
     return Ended(outcome if verdict.state == "finished" else Outcome(outcome.log, verdict.reason))
 
 
+async def _collect(over: Connections, visit: Visit, returncode: int | None) -> Outcome:
+    """Return what it came to. A host that refuses to hand that over for good must not stay held for it."""
+    try:
+        outcome = await work.collect(over, visit.target, visit.attempt, visit.order, returncode)
+    except (RemoteFailure, *UNREADABLE) as error:
+        _failed_collections[visit.attempt] += 1
+        if _failed_collections[visit.attempt] < MOST_COLLECTIONS:
+            raise
+        outcome = Outcome(EMPTY_LOG, UNCOLLECTABLE.format(error))
+    _failed_collections.pop(visit.attempt, None)
+    return outcome
+
+
 async def _cancel(over: Connections, visit: Visit) -> Answer:
-    """End it; what had ended well before is a build all the same."""
+    """End it; what had ended well before is a build all the same, if its host hands over what it is."""
     await job.cancel(over, visit.target, visit.attempt, grace_s=GRACE_S)
+    log = EMPTY_LOG
+    with suppress(RemoteFailure, Unreachable, HostKeyChanged, TimeoutError, *UNREADABLE):
+        outcome = await asyncio.wait_for(_left(over, visit), CANCEL_PATIENCE_S)
+        if not outcome.error:
+            return Ended(outcome)
+        log = outcome.log
+    return Ended(Outcome(log, CANCELLED), is_cancelled=True)
+
+
+async def _left(over: Connections, visit: Visit) -> Outcome:
+    """Return what an attempt left that is at its end."""
     returncode = (await job.look(over, visit.target, visit.attempt)).returncode
-    outcome = await work.collect(over, visit.target, visit.attempt, visit.order, returncode)
-    return Ended(outcome) if not outcome.error else Ended(Outcome(outcome.log, CANCELLED), is_cancelled=True)
+    return await work.collect(over, visit.target, visit.attempt, visit.order, returncode)
+
+
+async def _tidy(over: Connections, visit: Visit) -> None:
+    """Clean up after its job, which may still run where its build was given up while its host was away."""
+    if visit.is_cancelled:
+        await job.cancel(over, visit.target, visit.attempt, grace_s=GRACE_S)
+    await job.acknowledge(over, visit.target, visit.attempt)

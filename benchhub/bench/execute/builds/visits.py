@@ -54,7 +54,7 @@ def visit_of(build: SourceBuild) -> Visit:
     if build.state == State.REMOVING:
         return Visit("remove", *place)
     if build.state != State.BUILDING:
-        return Visit("tidy", *place)
+        return Visit("tidy", *place, is_cancelled=build.state == State.CANCELLED)
     if build.is_cancel_asked:
         return Visit("cancel", *place)
     return Visit("look" if build.started_at else "start", *place)
@@ -82,7 +82,7 @@ def _is_allowed(build: SourceBuild) -> bool:
         return False
     refusal = refusal_to_remove(build) if build.state == State.REMOVING else ""
     if refusal:
-        claimed(build).update(state=State.BUILT, visit_until=None, contact_error=refusal)
+        outcomes.keep(build, claimed(build), refusal)
     return not refusal
 
 
@@ -128,5 +128,5 @@ def _refused(build: SourceBuild, sentence: str) -> None:
     if build.state != State.REMOVING:
         return _again(build, RETRY_AFTER, sentence)
     error = sentence[:LONGEST_ERROR].replace("\0", "")
-    claimed(build).update(state=State.BUILT, visit_until=None, contact_error=error)
+    outcomes.keep(build, claimed(build), error)
     return None

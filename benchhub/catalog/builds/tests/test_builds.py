@@ -11,6 +11,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing as bench
 from benchhub.catalog.builds.form import ONE_SOURCE
 from benchhub.catalog.models import Host, SourceBuild, SourceBuildLog
+from benchhub.catalog.models.source_builds import GIVEN_UP
 from runners.builds.recipe import RELEASES, REPOSITORY
 
 pytestmark = pytest.mark.django_db
@@ -174,3 +175,24 @@ def test_a_page_is_read_with_few_queries(engineer, built, django_assert_num_quer
 def test_postgresql_is_not_built_as_root(engineer, add):
     Host.objects.update(username="root")
     assertContains(engineer.post(add, TYPED), "PostgreSQL does not run as root")
+
+
+def test_a_build_that_could_not_be_ended_may_be_given_up(engineer, add):
+    engineer.post(add, TYPED)
+    SourceBuild.objects.update(state="building", is_cancel_asked=True)
+    page = reverse("source-build", args=[SourceBuild.objects.get().pk])
+    assertNotContains(engineer.get(page), "Give it up")
+    SourceBuild.objects.update(contact_error="No route to host.")
+    assertContains(engineer.get(page), "Give it up")
+    engineer.post(reverse("source-build-ask", args=[SourceBuild.objects.get().pk]), {"purpose": "cancel"})
+    build = SourceBuild.objects.get()
+    assert (build.state, build.is_tidy, build.error) == ("cancelled", False, GIVEN_UP)
+
+
+def test_a_host_goes_with_builds_of_which_nothing_is_there_and_stays_while_any_is(engineer, built, probed):
+    address = reverse("host-delete", args=[probed.pk])
+    engineer.post(address)
+    assert Host.objects.filter(pk=probed.pk).exists()
+    SourceBuild.objects.update(state="failed")
+    engineer.post(address)
+    assert not Host.objects.filter(pk=probed.pk).exists() and not SourceBuild.objects.exists()

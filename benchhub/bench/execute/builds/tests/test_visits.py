@@ -228,8 +228,12 @@ def test_a_build_is_removed_when_no_instance_uses_it_and_not_before(site, host):
         bin_directory=build.bin_directory,
     )
     assert build.ask_to_remove()
+    host.refresh_from_db()
+    assert host.facts["builds"] == []  # nobody is offered what is being removed
     until(build, "built", "removed")
     assert (build.state, build.contact_error) == ("built", visits.USED) and site.home(build).exists()
+    host.refresh_from_db()
+    assert host.build_facts(build.bin_directory) == build.facts
     Instance.objects.filter(pk=instance.pk).update(retired_at=Now())
     Host.objects.update(work_directory=f"{host.work_directory}-moved")
     assert build.ask_to_remove()

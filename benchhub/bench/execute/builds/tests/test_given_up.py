@@ -1,0 +1,116 @@
+"""What ends a build is evidence of its host or a person; no host keeps others that share its hardware for ever."""
+
+import pytest
+from django.db.models.functions import Now
+
+from benchhub.bench.additions import builds as turns
+from benchhub.bench.execute import loop
+from benchhub.bench.execute.builds import steps, visits
+from benchhub.bench.execute.steps import connections
+from benchhub.bench.execute.visits import with_builds
+from benchhub.bench.models import Hold
+from benchhub.catalog.models import Host, SourceBuild
+from runners import job
+from runners.ssh import RemoteFailure
+
+pytestmark = [pytest.mark.django_db, pytest.mark.target]
+BIN = {"bin_directory": "/data/builds/1/bin", "version": "17.2"}
+
+
+@pytest.fixture
+def build(host):
+    """A build of a tarball that is nowhere: it holds its host, and nothing has been sent."""
+    made = SourceBuild(host=host, kind="tarball", revision="a" * 64, place="/nowhere.tgz")
+    made.digest = made.recipe.digest
+    made.save()
+    assert turns.take_turns() == 1
+    made.refresh_from_db()
+    return made
+
+
+def done(coroutine):
+    return loop.submit(coroutine).result(timeout=60)
+
+
+def given_up(visit):
+    return done(steps._given_up(connections(), visit, RemoteFailure("Its start failed.", 1)))
+
+
+def test_a_start_that_failed_beside_one_that_began_goes_on(build):
+    visit = visits.visit_of(build)
+    assert done(steps.step(connections(), visit)) == steps.Started()
+    assert given_up(visit) == steps.Started()
+    assert not done(job.look(connections(), visit.target, visit.attempt)).cancelled
+
+
+def test_a_start_that_failed_before_anything_began_is_given_up_behind_a_tombstone(build):
+    visit = visits.visit_of(build)
+    assert given_up(visit).outcome.error == "Its start failed."
+    assert done(steps.step(connections(), visit)).outcome.error == steps.WITHDRAWN
+
+
+def test_a_start_is_not_given_up_while_another_is_at_work_or_nothing_tells(build, monkeypatch):
+    visit = visits.visit_of(build)
+    for returncode in (job.ANOTHER_AT_WORK, None):
+
+        async def cancel(*_, code=returncode, **__):
+            raise RemoteFailure("No tombstone.", code)
+
+        monkeypatch.setattr(steps.job, "cancel", cancel)
+        with pytest.raises(RemoteFailure):
+            given_up(visit)
+
+
+def test_a_build_that_was_ended_is_cancelled_whatever_its_host_hands_over(build, monkeypatch):
+    async def collect(*_):
+        raise RemoteFailure("The disk is broken.", 1)
+
+    monkeypatch.setattr(steps.work, "collect", collect)
+    assert build.cancel()
+    visits.visit_builds()
+    build.refresh_from_db()
+    assert (build.state, build.error) == ("cancelled", steps.CANCELLED)
+    assert not Hold.objects.exists()
+
+
+def test_a_host_that_does_not_hand_over_what_a_build_left_is_asked_so_often_and_no_more(build, monkeypatch):
+    async def collect(*_):
+        raise RemoteFailure("The disk is broken.", 1)
+
+    monkeypatch.setattr(steps.work, "collect", collect)
+    visit = visits.visit_of(build)
+    for _ in range(steps.MOST_COLLECTIONS - 1):
+        with pytest.raises(RemoteFailure):
+            done(steps._collect(connections(), visit, 0))
+    error = done(steps._collect(connections(), visit, 0)).error
+    assert error.endswith("did not hand over what it left in 5 tries. The disk is broken.")
+
+
+def test_a_person_gives_up_a_build_whose_host_is_away_and_its_job_ends_when_it_is_back(build, host):
+    Host.objects.update(port=1)
+    assert build.cancel()
+    assert Hold.objects.filter(build=build).exists()  # no worker has tried yet
+    visits.visit_builds()
+    build.refresh_from_db()
+    assert build.state == "building" and build.contact_error
+    assert build.cancel()
+    build.refresh_from_db()
+    assert (build.state, build.is_tidy) == ("cancelled", False) and not Hold.objects.exists()
+    Host.objects.update(port=host.port)
+    visit = visits.visit_of(SourceBuild.objects.get())
+    visits.visit_builds()
+    build.refresh_from_db()
+    assert build.is_tidy
+    begin = steps._start(connections(), visit)
+    assert done(begin) in (steps.Started(), steps.Ended(steps.Outcome(steps.EMPTY_LOG, steps.CANCELLED), True))
+    assert not done(job.look(connections(), visit.target, visit.attempt)).lock_held
+
+
+def test_a_probe_that_began_before_a_build_ended_loses_none_and_brings_no_removed_one_back(build):
+    SourceBuild.objects.update(state="built", facts=BIN, ended_at=Now())
+    other = {"bin_directory": "/usr/bin"}
+    assert with_builds(build.host_id, {"builds": [other]})["builds"] == [other, BIN]
+    assert with_builds(build.host_id, {"builds": [BIN]})["builds"] == [BIN]
+    build.refresh_from_db()
+    assert build.ask_to_remove()
+    assert with_builds(build.host_id, {"builds": [other, BIN]})["builds"] == [other]
