@@ -63,7 +63,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     assert set(experiment.runs.values_list("state", flat=True)) == {"queued"}
     page.get_by_role("link", name="Cancel run").first.click()
     page.get_by_role("button", name="Cancel the run").click()
-    page.get_by_text("1 load cancelled").wait_for()
+    page.get_by_text("1 initialisation cancelled").wait_for()
     page.get_by_role("link", name="Cancel the experiment").click()
     page.get_by_role("button", name="Cancel the experiment").click()
     page.get_by_text("6 runs cancelled").wait_for()
