@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from .guests import OWNER_ALONE, is_grantable
 from .parameters import CHOSEN_BY_SERVER, Parameter, in_force, unit_bytes
 
 PLACE = "BenchHub sets it itself, so that the cluster stays in its folder and on its socket"
@@ -40,8 +41,10 @@ OWNERS: Mapping[str, str] = {
 CRASH = "a crash during the run would damage what others have there, or leave it stopped"
 BACKUPS = "backups, standbys and transactions of others depend on it"
 ACCESS = "it is about who gets in, and who may do what"
+MEANING = "it changes what statements of others mean, or answer"
 RETURN = "the former settings could not be put back"
-# What no run may set on a server that is somebody's, beside REFUSED.
+# Why a run may not set these on a server that is somebody's. It sets what guests.py lists alone: a name that is missing
+# here is refused as well, without a reason of its own.
 REFUSED_TO_GUESTS: tuple[tuple[str, str], ...] = (
     ("fsync|full_page_writes|data_sync_retry|restart_after_crash|wal_sync_method", CRASH),
     ("wal_level|wal_keep_.*|max_wal_senders|max_replication_slots|max_slot_wal_keep_size|idle_replication_.*", BACKUPS),
@@ -52,6 +55,9 @@ REFUSED_TO_GUESTS: tuple[tuple[str, str], ...] = (
     ("default_transaction_.*|(statement|lock|transaction|idle_.*)_timeout", "it would end what others do"),
     ("(shared|session|local)_preload_libraries", "it loads a library into somebody's server"),
     ("search_path", "it belongs to a database or a role"),
+    ("max_connections|max_worker_processes|max_locks_per_transaction", BACKUPS),
+    ("db_user_namespace|lo_compat_privileges", ACCESS),
+    ("standard_conforming_strings|backslash_quote|client_min_messages|default_table_access_method", MEANING),
     ("debug_.*|trace_.*|wal_consistency_checking", "it is for developers of PostgreSQL"),
 )
 MEMORY = (
@@ -104,6 +110,8 @@ def refusal(name: str, value: str, server: Server) -> str:
         return _unknown(name, server)
     if parameter.context == "internal":
         return f"{name} cannot be set: it is fixed when the server is built or its cluster made."
+    if server.is_somebodys and not is_grantable(name):
+        return f"{name} is not applied: {OWNER_ALONE}."
     try:
         in_force(parameter, value)
     except ValueError as error:

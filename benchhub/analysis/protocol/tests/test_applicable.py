@@ -1,6 +1,7 @@
 """Settings before they are applied, by the recorded pg_settings of PostgreSQL 16.14 on a host of 8 GiB."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,3 +251,45 @@ def test_a_name_is_taken_in_any_case_and_applied_by_that_of_the_server(name, val
 )  # fmt: skip
 def test_what_no_server_takes_or_nobody_may_set_is_refused_in_any_case(name, value):
     assert len(refusals(spelled({name: value}, PARAMETERS), SERVER)) == 1
+
+
+THEIRS = replace(SERVER, is_somebodys=True)
+OF_REPORTS = {
+    "shared_buffers": "2GB", "work_mem": "64MB", "maintenance_work_mem": "1GB", "effective_cache_size": "6GB",
+    "max_wal_size": "64GB", "min_wal_size": "4GB", "wal_buffers": "16MB", "checkpoint_timeout": "30min",
+    "checkpoint_completion_target": "0.9", "wal_compression": "on", "synchronous_commit": "off", "huge_pages": "try",
+    "random_page_cost": "1.1", "effective_io_concurrency": "200", "default_statistics_target": "500", "jit": "off",
+    "max_parallel_workers_per_gather": "0", "autovacuum": "off", "bgwriter_lru_maxpages": "1000",
+    "autovacuum_vacuum_cost_limit": "2000", "log_checkpoints": "on", "enable_hashjoin": "off",
+}  # fmt: skip
+
+
+def test_what_reports_tune_is_taken_on_the_server_of_somebody():
+    assert refusals(OF_REPORTS, THEIRS) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("db_user_namespace", "on"), ("lo_compat_privileges", "on"), ("standard_conforming_strings", "off"),
+        ("backslash_quote", "on"), ("old_snapshot_threshold", "1"), ("temp_file_limit", "0"),
+        ("client_min_messages", "error"), ("max_connections", "4"), ("max_worker_processes", "0"),
+        ("autovacuum_freeze_max_age", "100000"), ("array_nulls", "off"), ("transform_null_equals", "on"),
+        ("exit_on_error", "on"), ("max_files_per_process", "64"), ("max_stack_depth", "100"), ("TimeZone", "UTC"),
+        ("track_counts", "off"), ("log_statement", "all"), ("jit_dump_bitcode", "on"), ("jit_provider", "x"),
+        ("default_toast_compression", "lz4"), ("extra_float_digits", "0"), ("synchronize_seqscans", "off"),
+        ("log_min_messages", "panic"), ("authentication_timeout", "1"), ("fsync", "off"), ("DB_User_Namespace", "on"),
+    ],
+)  # fmt: skip
+def test_what_is_not_about_speed_is_refused_by_name_on_the_server_of_somebody(name, value):
+    [sentence] = refusals(spelled({name: value}, PARAMETERS), THEIRS)
+    assert sentence.lower().startswith(f"{name.lower()} is not applied: ")
+
+
+def test_a_name_that_nobody_has_thought_of_is_refused_on_the_server_of_somebody():
+    newer = replace(THEIRS, parameters={**PARAMETERS, "novel": parameter("novel", {"kind": "bool"})})
+    assert refusals({"novel": "on"}, newer) == [
+        "novel is not applied: its owner alone sets it, as it is none of the settings that runs may change on "
+        "somebody's server."
+    ]
+    assert refusals({"novel": "on"}, replace(newer, is_somebodys=False)) == []
