@@ -11,12 +11,14 @@ from .script import put_back_function
 
 SCRIPTS = Path(__file__).parent.parent / "target"
 TIMEOUT_S = 30.0
+UNDER_WAY = "UNDER_WAY"
 MOST_BYTES, LONGEST_REASON = 1 << 16, 600
 
 
 async def put_back(connections: Connections, target: Target, work_directory: str) -> str:
-    """Return why something could not be put back, as a sentence; empty where nothing is left, or it is under way.
+    """Return why something could not be put back, as a sentence; empty where nothing is left.
 
+    It is UNDER_WAY while somebody else is at it: that is not an end, so ask again.
     May be repeated at any time. Raises as `Connections.run`.
     """
     work = work_directory.removeprefix("$HOME/").removeprefix("~/")

@@ -16,7 +16,8 @@ server_refuse() {
     exit 1
 }
 
-# Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short.
+# Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
+# is compared is read as any session would: the other changes what it reads.
 server_ask() { timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -f -; }
 server_admin() (
     PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning'
@@ -74,7 +75,7 @@ server_write_down() {
     rm -rf -- "$new" && mkdir -m 700 -- "$new" && cp server_settings.sh "$new/" || return 1
     [ ! -e .pgpass ] || cp .pgpass "$new/password" || return 1
     server_use_password "$new/password"
-    server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_admin > "$new/rows" || return 1
+    server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_ask > "$new/rows" || return 1
     echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
     [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
     cp "$(cat "$new/data_directory")/postgresql.auto.conf" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"
@@ -150,6 +151,7 @@ server_hold() {
     reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     server_tell before
+    trap 'rm -rf -- "$server_state.new"' EXIT
     reason=$(server_write_down 2>&1) || server_refuse "the settings of before could not be written down. $reason"
     server_use_password "$server_state/password"
     # Whatever ends it from here on puts back. A handler, not '': what it waits with would ignore the signal, too.

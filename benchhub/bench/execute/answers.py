@@ -110,7 +110,7 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
 
 
 def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
-    if isinstance(answer, Cancelled) and answer.unrestored:
+    if isinstance(answer, Cancelled | Uncollectable) and answer.unrestored:
         _set_host_apart(job_, answer.unrestored)
     with queue.fenced(job_.claim) as run:
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
@@ -219,8 +219,8 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         attempt = run.attempts.latest("number")
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
-        if reason := _unrestored(job_, outputs):
-            _set_host_apart(job_, f"Settings of {run.system.instance} were not put back: {reason}")
+        if ended.unrestored:
+            _set_host_apart(job_, f"Settings of {run.system.instance} were not put back: {ended.unrestored}")
         attempt.live_logs.all().delete()
         if run.cancel_asked_at and (outputs.returncode or 0) > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
@@ -237,14 +237,6 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
             if state == State.FAILED and ingest.refuses_scripts(outputs):
                 queue.fail_alike(run, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
-
-
-def _unrestored(job_: Job, outputs: Outputs) -> str:
-    """Return why settings of somebody's server are not proved to be back; empty where they are, or never changed."""
-    change, log = job_.spec.server_settings, outputs.files.get(server_answer.LOG_FILE, b"")
-    if change is None or not log:
-        return ""
-    return server_answer.unrestored(change.settings, server_answer.read_log(log, change.settings))
 
 
 def _has_lost_program(job_: Job, outputs: Outputs) -> bool:

@@ -24,7 +24,7 @@ from runners import job, probe, tools
 from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.script import AFTER_FILE, BEFORE_FILE
-from runners.server_settings.put_back import put_back
+from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from . import loop, observing
@@ -38,7 +38,11 @@ COLLECT_CAP_BYTES = 64 * 1024 * 1024
 OBSERVER_PATIENCE_S = 10.0
 CANCEL_PATIENCE_S = 20.0  # with the results of a run that has ended already
 MOST_COLLECTIONS = 5
+BUSY = job.StartOutcome.BUSY
 SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters: nothing tells how busy it was."
+
+RETURNING = "The former settings of its server are being put back: the run ends when they are."
+UNASKED = "The run was cancelled before its host could tell whether the former settings of its server are back."
 
 Wake = Callable[[int], None]
 
@@ -86,11 +90,15 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The job's end as seen on the target, with everything it left."""
+    """The job's end as seen on the target, with everything it left.
+
+    `unrestored` says why the attempt's change of a server could not be put back; empty where it could.
+    """
 
     collected: Collected
     host_after: Mapping[str, Any] | None
     readings: Readings
+    unrestored: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +140,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Uncollectable:
-    """The host has refused again and again to hand over what a finished attempt left."""
+    """The host has refused again and again to hand over what a finished attempt left. `unrestored`: as of `Ended`."""
 
     reason: str
+    unrestored: str = ""
 
 
 Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | Uncollectable | Acknowledged
@@ -192,10 +201,17 @@ async def _look(job_: Job) -> Looked:
 
 
 async def _put_back(job_: Job) -> str:
-    """Put back what the attempt changed of somebody's server and did not itself; return why that fails, if it does."""
+    """Put back what the attempt changed of somebody's server and did not itself; return why that fails, if it does.
+
+    The host is asked however the attempt ended: what its log lacks proves nothing. Raises RemoteFailure while somebody
+    is at it, as nobody knows yet how that ends: the step is taken again.
+    """
     if job_.spec.server_settings is None:
         return ""
-    return await put_back(connections(), job_.target, job_.attempt.work_directory)
+    reason = await put_back(connections(), job_.target, job_.attempt.work_directory)
+    if reason == UNDER_WAY:
+        raise RemoteFailure(RETURNING, None)
+    return reason
 
 
 async def _one_look(job_: Job) -> job.Look:
@@ -228,7 +244,7 @@ async def _start(job_: Job) -> Started | Looked | Refused:
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
-            return Refused(reason, job_.server)
+            return Started(BUSY, facts, None) if reason == UNDER_WAY else Refused(reason, job_.server)
         before = await _server_snapshot(job_, is_before=True)
         await observing.begin(pool, job_)
     except Unreachable:
@@ -238,7 +254,7 @@ async def _start(job_: Job) -> Started | Looked | Refused:
         return looked
     try:
         outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
-        if outcome is job.StartOutcome.BUSY and await _end_leftovers(job_):
+        if outcome is BUSY and await _end_leftovers(job_):
             outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
     except RemoteFailure as error:
         return await _given_up(job_, error)
@@ -324,8 +340,18 @@ async def _collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:
     """
     if job_.cancel_asked:
         with suppress(RemoteFailure, Unreachable, HostKeyChanged, TimeoutError):
-            return await asyncio.wait_for(_collect(job_), CANCEL_PATIENCE_S)
-        return Cancelled()
+            return await asyncio.wait_for(_restored(job_), CANCEL_PATIENCE_S)
+        return Cancelled(UNASKED if job_.spec.server_settings else "")
+    return await _restored(job_)
+
+
+async def _restored(job_: Job) -> Ended | Uncollectable:
+    """Put back what the attempt changed of a server, then collect what it left."""
+    unrestored = await _put_back(job_)
+    return replace(await _collect_in_tries(job_), unrestored=unrestored)
+
+
+async def _collect_in_tries(job_: Job) -> Ended | Uncollectable:
     try:
         ended = await _collect(job_)
     except RemoteFailure as error:

@@ -111,7 +111,7 @@ def _server_change(system: System) -> str:
     instance = system.instance
     if instance.own_cluster or instance.grant == Instance.Grant.NONE:
         return ""
-    restart = "a restart before each run" if instance.restart_words else ""
+    restart = "a restart before each run" if instance.restart_words and system.driven_locally else ""
     change = _assignments(changes(instance, system.configuration))
     parts = [part for part in (change, restart) if part]
     return f"{instance}, for {system.label}: {'; '.join(parts)}." if parts else ""

@@ -66,7 +66,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
 
 def _begins_with_a_start(system: System) -> bool:
     """Tell whether runs there begin with a start of the server, whatever is asked for."""
-    return system.instance.own_cluster is not None or bool(system.instance.restart_words)
+    return system.instance.own_cluster is not None or (system.driven_locally and bool(system.instance.restart_words))
 
 
 def warmup_form(experiment: Experiment) -> dict[str, int]:
@@ -132,9 +132,11 @@ def run_spec(
 def _server_settings(system: System) -> ServerSettings | None:
     """Return what a run changes of somebody's server. Raises ValueError for what its owner does not grant."""
     change = asked_settings(system.instance, system.configuration)
-    if change and not system.driven_locally:
+    if change is None or system.driven_locally:
+        return change
+    if change.settings:
         raise ValueError(f"{system.instance.host} itself drives what changes settings of {system.instance}: choose it.")
-    return change
+    return None  # a restart that goes with every change is none of its own
 
 
 def warmup_spec(experiment: Experiment, system: System, clients: int) -> RunSpec:

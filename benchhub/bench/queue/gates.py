@@ -32,6 +32,7 @@ from django.db.models.lookups import Exact
 from benchhub.analysis.words import listing
 from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Promise, Reservation, Run, Tenancy, Window
 from benchhub.bench.models.states import ACTIVE, State
+from benchhub.catalog.instances import grants
 from benchhub.catalog.models import DataSet, Host, Instance
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
@@ -203,6 +204,13 @@ def _occupied_sentence(run: Run) -> str:
     return f"{tenant} has begun on its server, whose data set stays until that experiment ends or is paused."
 
 
+def _is_ungranted() -> Q:
+    """Tell whether the run would change settings of somebody's server, or restart it, beyond what is granted now."""
+    restart, grant = "spec__server_settings__restart", "system__instance__grant"
+    beyond_reload = Q(**{grant: Instance.Grant.RELOAD}) & ~Q(**{restart: []})
+    return Q(**{f"{restart}__isnull": False}) & (Q(**{grant: Instance.Grant.NONE}) | beyond_reload)
+
+
 def hosts(run: Run) -> list[Host]:
     system = run.system
     return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
@@ -243,6 +251,7 @@ GATES = (
         | (Q(**{f"{SERVER}__isnull": False}) & ~Q(**{f"{SERVER}__trust": Host.Trust.PINNED})),
         _untrusted_hosts,
     ),
+    Gate("ungranted", _is_ungranted(), lambda run: grants.WITHDRAWN.format(run.system.instance)),
     Gate("without_data", _waits_for_preparation(), lambda _: "Its data set is not loaded (and warmed up) yet."),
     Gate("occupied", is_occupied(), _occupied_sentence),
     Gate("foreign", _lacks_its_data(), lambda _: "Its server has another data set: its own is loaded first."),

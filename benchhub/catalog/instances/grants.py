@@ -19,6 +19,7 @@ NO_GRANT = (
 NOT_SEEN = "Which settings {} knows was not seen yet: test the instance from its own host, then plan again."
 OS_LAYER = "Settings of the operating system are changed for clusters of BenchHub's own alone."
 NO_COMMAND = "{} has no command that restarts it: write it on the form of the instance."
+WITHDRAWN = "It would change settings of {}, which its owner does not grant any more: grant it anew, or cancel."
 MIB, USUAL_MIB = 1024**2, 16
 
 
@@ -78,7 +79,7 @@ def withdrawn(instance: Instance, change: contract.ServerSettings) -> str:
     enough = {Instance.Grant.RESTART} if change.restart else {Instance.Grant.RESTART, Instance.Grant.RELOAD}
     if instance.grant in enough:
         return ""
-    return f"It would change settings of {instance}, which its owner does not grant any more: grant it anew, or cancel."
+    return WITHDRAWN.format(instance)
 
 
 def _beyond_grant(instance: Instance, settings: Mapping[str, str], rows: Mapping[str, Any]) -> Iterator[str]:

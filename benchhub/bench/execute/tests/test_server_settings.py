@@ -3,22 +3,27 @@
 import os
 import signal
 from concurrent.futures import Future
+from dataclasses import replace
 
 import psycopg
 import pytest
 
-from benchhub.bench.execute import answers, inspections, jobs
-from benchhub.bench.execute.steps import Cancelled, Looked, Refused
+from benchhub.bench.execute import answers, inspections, jobs, steps
+from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
+from benchhub.bench.results.readings import Reading, Readings
 from benchhub.bench.run_page.settings import ServerSetting, server_rows
 from benchhub.catalog.instances import applying
 from benchhub.catalog.instances.inspection import looked_at
 from benchhub.catalog.models import Configuration, Host, Inspection, Instance
 from conftest import new_cluster
 from runners import job
+from runners.collection import Collected
 from runners.contract import Outputs
+from runners.server_settings.put_back import UNDER_WAY
+from runners.ssh import RemoteFailure
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -142,19 +147,46 @@ def test_a_host_whose_server_is_as_it_was_goes_on(under_way, answer):
     assert host.paused_at is None
 
 
-@pytest.mark.parametrize(
-    ("log", "reason"),
-    [
-        (b"", ""),  # it never came so far
-        (b"before work_mem 4MB\napplied work_mem 7MB\nend work_mem 7MB\nafter work_mem 4MB\nended 0\n", ""),
-        (b"before work_mem 4MB\nleft The server is away.\nended 1\n", "The server is away."),
-        (b"before work_mem 4MB\napplied work_mem 7MB\n", "Nothing proves that work_mem is what it was"),
-        (b"before work_mem 4MB\nafter work_mem 5MB\n", "Nothing proves that work_mem is what it was"),
-    ],
-)
-def test_the_end_of_a_run_tells_whether_its_server_is_as_it_was(under_way, log, reason):
+@pytest.fixture
+def answered(monkeypatch):
+    """Return a function that has each host of a run say this when it is asked to put back."""
+
+    def answered(answer):
+        async def put_back(*_):
+            return answer
+
+        monkeypatch.setattr(steps, "put_back", put_back)
+
+    return answered
+
+
+async def test_while_former_settings_are_being_put_back_nobody_decides_how_the_run_ended(under_way, answered):
     job_, _, _ = under_way
-    outputs = Outputs(0, b"", b"", {"server_settings.log": log} if log else {})
-    assert answers._unrestored(job_, outputs).startswith(reason) and bool(answers._unrestored(job_, outputs)) == bool(
-        reason
+    answered(UNDER_WAY)
+    with pytest.raises(RemoteFailure, match="are being put back"):
+        await steps._put_back(job_)
+    with pytest.raises(RemoteFailure, match="are being put back"):
+        await steps._collect_or_cancel(replace(job_, state=State.COLLECTING))
+
+
+async def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
+    job_, _, _ = under_way
+    answered(UNDER_WAY)
+    cancelled = await steps._collect_or_cancel(replace(job_, state=State.COLLECTING, cancel_asked=True))
+    assert cancelled == Cancelled(steps.UNASKED)
+
+
+@pytest.mark.parametrize("log", [{}, {"server_settings.log": b"before work_mem 4MB\napplied work_mem 7MB\noverdue\n"}])
+@pytest.mark.parametrize("reason", ["", REASON])
+def test_the_host_s_word_counts_at_the_end_of_a_run_whatever_its_log_lacks(under_way, log, reason):
+    job_, host, planned = under_way
+    run = planned.runs.get(pk=job_.claim.run_id)
+    for state in (State.RUNNING, State.COLLECTING):
+        queue.move(run, state)
+    collected = Collected(Outputs(137, b"", b"", log), {}, {})
+    written(
+        replace(job_, state=State.COLLECTING),
+        Ended(collected, None, Readings(Reading(error=ValueError("no result"))), reason),
     )
+    host.refresh_from_db()
+    assert (host.paused_at is not None) is bool(reason) and reason in host.pause_reason

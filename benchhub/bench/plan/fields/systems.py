@@ -12,7 +12,7 @@ from benchhub.bench.models import System
 from benchhub.bench.plan.clients import client_builds
 from benchhub.catalog.instances.applying import refusals
 from benchhub.catalog.instances.clusters import NOT_MADE
-from benchhub.catalog.instances.grants import is_own
+from benchhub.catalog.instances.grants import changes, is_own
 from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, Workload
 
 MOST_SYSTEMS = 12
@@ -150,7 +150,8 @@ def system_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, 
 
 def _server_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return why somebody's server cannot be driven so: what a run changes is put back from the server's own host."""
-    is_changed = instance.restart_words or not is_own(instance, values["configuration"])
+    configuration = values["configuration"]
+    is_changed = not is_own(instance, configuration) and changes(instance, configuration)
     if not (is_changed and values.get("driver") and values["driver"] != instance.host):
         return {}
     return {"driver": f"Runs change settings of {instance}: {instance.host} itself drives them."}

@@ -7,8 +7,9 @@ from benchhub.bench import testing
 from benchhub.bench.execute import jobs
 from benchhub.bench.models import Experiment, Run, Watch
 from benchhub.bench.plan import specs
+from benchhub.bench.plan.fields.systems import system_refusals
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
-from benchhub.bench.queue import queue
+from benchhub.bench.queue import gates, queue
 from benchhub.catalog.models import Configuration, Inspection, Instance
 from runners.contract import ServerSettings
 
@@ -64,6 +65,42 @@ def test_another_host_does_not_drive_what_changes_a_server(planner, recipe, thei
     other = testing.make_host("driver", "192.0.2.9")
     form = {**planned(recipe, theirs, work_mem="8MB"), "systems-1-driver": str(other.pk), "queue": "1"}
     assertContains(planner.post(NEW, form), "Runs change settings of theirs: box itself drives them.")
+
+
+def test_another_host_drives_what_changes_nothing_also_where_runs_may_restart_the_server(planner, recipe, theirs):
+    Instance.objects.update(grant="restart", restart_command="/bin/restart it")
+    other = testing.make_host("driver", "192.0.2.9")
+    planner.post(NEW, {**planned(recipe, theirs, shared_buffers="1GB"), "queue": "1"})
+    system = Run.objects.filter(system__configuration__name="defaults").first().system
+    assert specs._server_settings(system) is not None and specs._begins_with_a_start(system)
+    system.driver = other
+    assert specs._server_settings(system) is None and not specs._begins_with_a_start(system)
+    values = {"configuration": system.configuration, "driver": other, "path": "loopback"}
+    assert system_refusals(system.instance, values) == {}
+
+
+@pytest.mark.parametrize(
+    ("grant", "is_restarted", "is_held"),
+    [("none", False, True), ("reload", False, False), ("reload", True, True), ("restart", True, False)],
+)
+def test_a_run_beyond_what_is_granted_now_stays_in_the_queue_and_holds_nothing(
+    planner, recipe, theirs, grant, is_restarted, is_held
+):
+    if is_restarted:
+        Instance.objects.update(grant="restart", restart_command="/bin/restart it")
+    planner.post(NEW, {**planned(recipe, theirs, work_mem="8MB"), "queue": "1"})
+    Instance.objects.update(grant=grant)
+    run = Run.objects.filter(system__configuration__name="other").first()
+    [gated] = gates.with_gates(Run.objects.filter(pk=run.pk))
+    assert gated.gate_ungranted is is_held
+    assert any("does not grant any more" in sentence for sentence in gates.sentences(gated)) is is_held
+
+
+def test_a_run_that_changes_nothing_waits_for_no_grant(planner, recipe, theirs):
+    planner.post(NEW, {**planned(recipe, theirs, work_mem="8MB"), "queue": "1"})
+    Instance.objects.update(grant="none")
+    runs = gates.with_gates(Run.objects.filter(system__configuration__name="defaults"))
+    assert {run.gate_ungranted for run in runs} == {False}
 
 
 def test_a_run_waits_with_the_reason_while_its_change_is_not_granted_any_more(planner, recipe, theirs):
