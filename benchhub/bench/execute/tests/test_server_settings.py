@@ -1,5 +1,6 @@
 """Runs that change somebody's server, by a worker on real parts: tested, planned, measured, proved, held apart."""
 
+import asyncio
 import os
 import signal
 from concurrent.futures import Future
@@ -160,19 +161,19 @@ def answered(monkeypatch):
     return answered
 
 
-async def test_while_former_settings_are_being_put_back_nobody_decides_how_the_run_ended(under_way, answered):
+def test_while_former_settings_are_being_put_back_nobody_decides_how_the_run_ended(under_way, answered):
     job_, _, _ = under_way
     answered(UNDER_WAY)
     with pytest.raises(RemoteFailure, match="are being put back"):
-        await steps._put_back(job_)
+        asyncio.run(steps._put_back(job_))
     with pytest.raises(RemoteFailure, match="are being put back"):
-        await steps._collect_or_cancel(replace(job_, state=State.COLLECTING))
+        asyncio.run(steps._collect_or_cancel(replace(job_, state=State.COLLECTING)))
 
 
-async def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
+def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
     job_, _, _ = under_way
     answered(UNDER_WAY)
-    cancelled = await steps._collect_or_cancel(replace(job_, state=State.COLLECTING, cancel_asked=True))
+    cancelled = asyncio.run(steps._collect_or_cancel(replace(job_, state=State.COLLECTING, cancel_asked=True)))
     assert cancelled == Cancelled(steps.UNASKED)
 
 
