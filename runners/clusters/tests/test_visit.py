@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from runners.clusters.visit import LONGEST_NAME, MOST_LIBRARIES, MOST_PARAMETERS, read_sight
+from runners.clusters.visit import MOST_LIBRARIES, read_sight
+from runners.server_settings.parameters import LONGEST_NAME, MOST_PARAMETERS
 from runners.tools.base import UNREADABLE
 
 FOLDER = "clusters/own-1a2b3c"

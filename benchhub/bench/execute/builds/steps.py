@@ -26,11 +26,14 @@ GRACE_S = 5
 _failed_collections: Counter[Attempt] = Counter()
 
 
+Purpose = Literal["start", "look", "cancel", "tidy", "remove"]
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """What is to be done for a build: the next step, or to cancel, tidy up after or remove it."""
 
-    purpose: Literal["start", "look", "cancel", "tidy", "remove"]
+    purpose: Purpose
     target: Target
     attempt: Attempt
     order: Order

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
-from typing import Any
 
 from django.db import DatabaseError
 from django.db.models import Q, QuerySet
@@ -23,7 +22,7 @@ from runners.job import Attempt
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import outcomes
-from .steps import Answer, Visit, step
+from .steps import Answer, Purpose, Visit, step
 
 logger = logging.getLogger(__name__)
 
@@ -50,14 +49,18 @@ def visit_of(build: SourceBuild) -> Visit:
     work_directory = build.bin_directory.rpartition("/builds/")[0] if build.state == State.REMOVING else ""
     attempt = Attempt(f"build-{build.key}", build.number, work_directory or build.host.work_directory)
     order = Order(build.recipe, build.jobs, SourceBuild.DEADLINE_S)
-    place: Any = (target_of(build.host), attempt, order, build.log_offset, build.is_suspected)
+    target, is_cancelled = target_of(build.host), build.state == State.CANCELLED
+    return Visit(_purpose(build), target, attempt, order, build.log_offset, build.is_suspected, is_cancelled)
+
+
+def _purpose(build: SourceBuild) -> Purpose:
     if build.state == State.REMOVING:
-        return Visit("remove", *place)
+        return "remove"
     if build.state != State.BUILDING:
-        return Visit("tidy", *place, is_cancelled=build.state == State.CANCELLED)
+        return "tidy"
     if build.is_cancel_asked:
-        return Visit("cancel", *place)
-    return Visit("look" if build.started_at else "start", *place)
+        return "cancel"
+    return "look" if build.started_at else "start"
 
 
 def _claim(build: SourceBuild) -> bool:
