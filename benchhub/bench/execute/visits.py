@@ -154,8 +154,8 @@ def with_builds(host: int, facts: Mapping[str, Any]) -> dict[str, Any]:
     there = [build for build in facts.get("builds", []) if build.get("bin_directory") not in gone]
     folders = {build.get("bin_directory") for build in there}
     newest = builds.filter(state=SourceBuild.State.BUILT, ended_at__gt=Now() - timedelta(seconds=PROBE_TIMEOUT_S))
-    unseen = [found for found in newest.values_list("facts", flat=True) if found["bin_directory"] not in folders]
-    return {**facts, "builds": [*there, *unseen]} if gone or unseen else dict(facts)
+    added = [build for build in newest.values_list("facts", flat=True) if build["bin_directory"] not in folders]
+    return {**facts, "builds": [*there, *added]} if gone or added else dict(facts)
 
 
 def probe_host(host: Host, bin_directories: Iterable[str] = ()) -> None:
