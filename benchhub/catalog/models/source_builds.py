@@ -121,8 +121,8 @@ class SourceBuild(models.Model):
         ended = {"state": self.State.CANCELLED, "ended_at": Now(), "error": "Cancelled before it began."}
         if rows.filter(state=self.State.WAITING).update(**ended, contact_error="") or self._give_up():
             return True
-        asked = {"is_cancel_asked": True, "visit_until": None, "contact_error": ""}
-        return bool(rows.filter(state=self.State.BUILDING).update(**asked))
+        request = {"is_cancel_asked": True, "visit_until": None, "contact_error": ""}
+        return bool(rows.filter(state=self.State.BUILDING).update(**request))
 
     @transaction.atomic
     def _give_up(self) -> bool:
