@@ -263,7 +263,7 @@ def test_a_taken_port_is_replaced_and_named_and_what_a_kill_leaves_ends_by_itsel
             demo.wait()
     deadline = time.monotonic() + PATIENCE_S
     while left_running(clone) and time.monotonic() < deadline:
-        time.sleep(0.2)
+        time.sleep(0.2)  # each ends when it notices that its supervisor is gone
     assert left_running(clone) == []
     assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
 

@@ -77,7 +77,7 @@ def until(build, *states, is_step=""):
         if build.state in states or (is_step and build.step == is_step):
             return build
         assert time.monotonic() < deadline, (build.state, build.step, build.contact_error, build.error)
-        time.sleep(0.1)
+        time.sleep(0.1)  # its host builds on by itself: nothing tells when it is done
 
 
 def test_a_build_ends_among_the_programs_of_its_host_with_its_source_and_its_log(site, host):
