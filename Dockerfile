@@ -7,7 +7,7 @@ WORKDIR /srv/benchhub
 ARG PDF=1
 RUN if [ "$PDF" = 1 ]; then \
         apt-get update \
-        && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core \
+        && apt-get install --yes --no-install-recommends chromium-headless-shell fonts-dejavu-core \
         && rm -rf /var/lib/apt/lists/*; \
     fi
 # A container without privileges cannot give Chromium a sandbox of its own: it is the sandbox.

@@ -6,7 +6,6 @@ import fcntl
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -153,9 +152,11 @@ def chromium() -> Iterator[Any]:
     """Headless Chromium as Playwright drives it. Playwright keeps an event loop in this thread meanwhile."""
     from playwright.sync_api import expect, sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    from benchhub.reports.sharing.output import pdf
+
+    program = pdf.program()
     if program is None:
-        pytest.skip("Chromium is not installed: install the package chromium.")
+        pytest.skip("Chromium is not installed: install the package chromium-headless-shell.")
     with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
         environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))

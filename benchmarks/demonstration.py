@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from benchhub.demo import state
 from benchhub.demo.servers import USERNAME
 from benchhub.embedded import account
+from benchhub.reports.sharing.output import pdf
 
 CLONE = Path(__file__).resolve().parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -77,9 +77,9 @@ def _start() -> subprocess.Popen[str]:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = pdf.program()
     if program is None:
-        sys.exit("Chromium is not installed: install the package chromium.")
+        sys.exit("Chromium is not installed: install the package chromium-headless-shell.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield browser

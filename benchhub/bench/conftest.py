@@ -101,10 +101,18 @@ def system(host: Host, machine: Hardware) -> Callable[[Cluster], System]:
     return make
 
 
+# It waits most of its time: a load at full speed would take the cores from all the other tests.
+UNHURRIED = """\\set aid random(1, 100000 * :scale)
+\\sleep 4 ms
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+"""
+
+
 @pytest.fixture
 def workload(db) -> Workload:
-    parameters = {"script": "select-only", "query_mode": "simple", "scale": 1}
-    return Workload.objects.create(name="select-only", tool="pgbench", parameters=parameters)
+    scripts = [{"text": UNHURRIED, "weight": 1}]
+    parameters = {"script": "custom", "scripts": scripts, "query_mode": "simple", "scale": 1}
+    return Workload.objects.create(name="unhurried", tool="pgbench", parameters=parameters)
 
 
 @pytest.fixture

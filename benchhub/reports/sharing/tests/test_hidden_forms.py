@@ -138,12 +138,12 @@ def texts_of(content):
 def plain(text):
     """Fold a text by other means than the code under test does."""
     folded = unicodedata.normalize("NFKD", text).replace("\u3002", ".").casefold()
-    return "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Mn"))
+    return folded.translate(dict.fromkeys(ord(c) for c in set(folded) if unicodedata.category(c) in ("Cf", "Mn")))
 
 
 def left_in(content):
     needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "kiln", str(PORT), "canary"]
-    left = {needle for text in texts_of(content) for needle in needles if needle in plain(text)}
+    left = {needle for text in map(plain, texts_of(content)) for needle in needles if needle in text}
     encoded = [base64.b64encode(needle.encode()).rstrip(b"=")[:-1] for needle in needles if len(needle) > 6]
     return sorted(
         left
