@@ -104,9 +104,9 @@ class Place:
 
     def becomes_healthy(self, name: str) -> bool:
         deadline = time.monotonic() + PATIENCE_S
-        while not self.is_healthy(name) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        return self.is_healthy(name)
+        while not (is_healthy := self.is_healthy(name)) and time.monotonic() < deadline:
+            time.sleep(1)  # the check itself is a program that takes long to start
+        return is_healthy
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def queue_experiment(tab: Any) -> None:
     tab.get_by_label("Name", exact=True).fill("My first experiment")
     tab.get_by_label("Client levels").fill("1, 2, 4")
     tab.get_by_label("Repeats").fill("1")
-    tab.get_by_label("Duration of a run, s").fill("2")
+    tab.get_by_label("Duration of a run, s").fill("1")
     tab.get_by_role("button", name="Queue", exact=True).click()
     tab.get_by_role("heading", name="My first experiment").wait_for()
 

@@ -27,10 +27,11 @@ def vague_names(tree):
 
     A plain field of a class is left out: it is a column, or a field of a form or of the API, and users know its name.
     """
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    nodes = list(ast.walk(tree))
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     assignments = [statement for node in classes for statement in node.body if isinstance(statement, ast.Assign)]
     fields = {target for assignment in assignments for target in assignment.targets}
-    for node in ast.walk(tree):
+    for node in nodes:
         is_variable = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields
         name = node.id if is_variable else node.arg if isinstance(node, ast.arg) else ""
         if VAGUE.fullmatch(name):
