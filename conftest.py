@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import re
 import secrets
@@ -114,6 +115,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest: none is left to one process when the others have ended."""
     long_files = {item.path for item in items if item.get_closest_marker("long")}
     items.sort(key=lambda item: item.path not in long_files)
+
+
+def pytest_collection_finish() -> None:
+    """Take the ten thousand tests out of what the garbage collector looks through again and again."""
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
