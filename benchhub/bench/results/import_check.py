@@ -158,6 +158,14 @@ def read(lines: Sequence[ImportedRun]) -> tuple[list[Reading], NamedRows]:
     return readings, catalogue
 
 
+def preview(line: ImportedRun, workload: Workload) -> list[Reading]:
+    """Return what a line holds, whose place may still be missing. Raises RejectedError with all its faults."""
+    outcomes = list(_outcomes(line, workload, Specs()))
+    if faults := [outcome for outcome in outcomes if isinstance(outcome, Fault)]:
+        raise RejectedError(faults)
+    return [outcome for outcome in outcomes if isinstance(outcome, Reading)]
+
+
 class Specs:
     """The specs of lines, made once for all lines that ask for the same."""
 

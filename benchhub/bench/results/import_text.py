@@ -32,6 +32,16 @@ def added(output: Outputs, spec: RunSpec) -> str:
     return added_text(text_of(output.stdout), tools.get(spec.tool).beginnings)
 
 
+def unread(text: str) -> str:
+    """Say why a text is the output of no load generator that can be read without further files."""
+    readable = listing(sorted({tool.program for tool in tools.TOOLS.values() if not tool.needed_files}), "or")
+    if sentence := _other_locale(text):
+        return sentence
+    if name := programs.program_of(text):
+        return f"It is the output of {name}, which is not read here. Paste what {readable} printed."
+    return f"No output of a load generator stands in it. Paste all that {readable} printed."
+
+
 def _other_locale(text: str) -> str:
     """Say that pgbench printed its summary in another language, of which 'tps' is all that stays, or its decimals."""
     if not (rate := RATE.search(text)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -18,10 +18,10 @@ from benchhub.catalog.instances.cluster_form import AS_FOUND
 from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs
-from runners.tools.base import Tool
 
-from . import import_check
+from . import import_check, import_text
 from .import_check import Fault, ImportedRun, Reading, RejectedError
+from .workload_match import Match, matches, tools_reading
 
 LONGEST_TEXT = 1_000_000
 DAY_S = 86_400
@@ -47,7 +47,10 @@ def _usual(rows: QuerySet[Any]) -> Any:
 
 
 class ImportForm(forms.Form):
-    """What was printed, and what no output says: where it was measured and what it is to be called."""
+    """What was printed, and what no output says: where it was measured and what it is to be called.
+
+    Until it `is_whole`, only the output is needed: the form is read before the rest is known.
+    """
 
     text = forms.CharField(
         max_length=LONGEST_TEXT,
@@ -57,40 +60,43 @@ class ImportForm(forms.Form):
         help_text="Paste what pgbench or sysbench printed, or drop its files here: several runs after one another "
         "become several results.",
     )
-    experiment = forms.CharField(max_length=160, label="Name of the experiment")
-    workload = forms.ModelChoiceField(Workload.objects.none())
+    workload = forms.ModelChoiceField(Workload.objects.none(), help_text="Left open: the one that the output is of.")
     hardware = forms.ModelChoiceField(Hardware.objects.none(), help_text="Prices are counted by it.")
-    configuration = forms.ModelChoiceField(Configuration.objects.none())
     host = forms.CharField(
         max_length=60,
         label="Host of the server",
         widget=forms.TextInput(attrs={"list": "hosts"}),
         help_text="Any name, if BenchHub never sees it.",
     )
+    configuration = forms.ModelChoiceField(Configuration.objects.none())
     path = forms.ChoiceField(choices=System.Path.choices, label="Connected by")
-    postgresql = forms.CharField(required=False, max_length=20, label="PostgreSQL")
-    client_version = forms.CharField(required=False, max_length=20, label="Load generator's version")
-    duration_s = forms.IntegerField(required=False, min_value=1, max_value=DAY_S, label="Duration, s")
     measured_at = forms.DateTimeField(
         label="When the first run began",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         help_text="In UTC.",
     )
+    postgresql = forms.CharField(required=False, max_length=20, label="PostgreSQL")
+    client_version = forms.CharField(required=False, max_length=20, label="Load generator's version")
+    duration_s = forms.IntegerField(required=False, min_value=1, max_value=DAY_S, label="Duration, s")
+    experiment = forms.CharField(max_length=160, label="Name of the experiment")
     source = forms.CharField(max_length=300, label="Where it comes from")
 
-    def __init__(self, data: QueryDict | None, user: Any) -> None:
+    def __init__(self, data: QueryDict | None, user: Any, *, is_whole: bool = True) -> None:
         now = timezone.now().replace(second=0, microsecond=0)
         usual = {"measured_at": now, "source": f"pasted by {user}", "experiment": f"Imported on {now:%Y-%m-%d}"}
         super().__init__(data, initial=usual)
         self.label_suffix = NOTHING
+        self.is_whole = is_whole
         for name, model in (("workload", Workload), ("hardware", Hardware), ("configuration", Configuration)):
             choice: Any = self.fields[name]
             choice.queryset = model.objects.current().order_by("name")
             choice.empty_label = "Choose one"
-            # No output says on which machine it was measured: a guess would price it by another one.
-            choice.initial = None if name == "hardware" else _usual(choice.queryset)
+        # The output says its workload, and none says on which machine it was measured: a guess would price it wrongly.
+        self.fields["configuration"].initial = _usual(Configuration.objects.current())
         for name in PRINTED:
             self.fields[name].help_text = "Left empty: as the output says."
+        for name in self.fields.keys() - {"text"}:
+            self.fields[name].required &= is_whole
 
     @property
     def hosts(self) -> list[str]:
@@ -98,12 +104,10 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = dict(super().clean() or self.cleaned_data)
-        for name, pattern in PRINTED.items():
-            match = pattern.search(values.get("text") or NOTHING)
-            if not values.get(name) and name not in self.errors:
-                values[name] = match[1] if match else NOTHING
-                if not match:
-                    self.add_error(name, "The output does not say it: write it here.")
+        is_readable = values.get("workload") or tools_reading(values.get("text", NOTHING))
+        for name in PRINTED:
+            if is_readable and not values.get(name) and name not in self.errors:
+                self.add_error(name, "The output does not say it: write it here.")
         for name in ("postgresql", "client_version"):
             if values.get(name) and not VERSION.fullmatch(values[name]):
                 self.add_error(name, "Write the version with its minor number: 18.1.")
@@ -115,22 +119,32 @@ class ImportForm(forms.Form):
         place = import_check.Place(
             host=values["host"],
             driver=values["host"],
-            hardware=values["hardware"].name,
-            configuration=values["configuration"].name,
+            hardware=_name(values["hardware"]),
+            configuration=_name(values["configuration"]),
             postgresql=values["postgresql"],
             path=values["path"],
         )
         conditions = import_check.Conditions(
             experiment=values["experiment"],
-            workload=values["workload"].name,
+            workload=_name(values["workload"]),
             client_version=values["client_version"],
             duration_s=int(values["duration_s"]),
         )
         text = values["text"].replace("\r\n", "\n")
         output = Outputs(None, text.encode(), b"", {})
-        return ImportedRun(
-            1, place, conditions, values["source"], None, values["measured_at"], output=output, text=text
-        )
+        measured_at = values["measured_at"] or timezone.now()
+        return ImportedRun(1, place, conditions, values["source"], None, measured_at, output=output, text=text)
+
+    def ask_for_missing(self) -> None:
+        """Give the output less room once it was read, and put the cursor where something is still to be said."""
+        self.fields["text"].widget.attrs["rows"] = 4
+        empty = (name for name in ("workload", "hardware", "host", "configuration") if not self.data.get(name))
+        if name := next(empty, None):
+            self.fields[name].widget.attrs["autofocus"] = True
+
+
+def _name(row: Any) -> str:
+    return row.name if row else NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +175,32 @@ class Row:
 
 @dataclass
 class ImportPage:
-    """The page: the form, and once it was read, its runs or what speaks against them."""
+    """The page: the form, and once it was read, its runs, and which workloads the output agrees with."""
 
     form: ImportForm
     rows: Sequence[Row] = ()
-    faults: Sequence[Fault] = field(default_factory=list)
+    matches: Sequence[Match] = ()
 
     @classmethod
-    def read(cls, form: ImportForm) -> ImportPage:
-        """Read what the form holds; faults stand beside their fields."""
-        page = cls(form)
-        if not form.is_valid():
-            return page
-        try:
-            readings, _ = import_check.read([form.as_run()])
-        except RejectedError as error:
-            page.refuse(error)
-            return page
-        page.rows = [Row.of_reading(reading) for reading in readings]
+    def read(cls, posted: QueryDict, user: Any, *, is_whole: bool) -> ImportPage:
+        """Read what was posted, and fill what was left empty as its output says; faults stand beside their fields."""
+        text = posted.get("text", NOTHING)
+        rows = matches(text, Workload.objects.current().order_by("name"))
+        page = cls(ImportForm(_filled(posted, text, rows), user, is_whole=is_whole), matches=rows)
+        if not tools_reading(text) and not posted.get("workload"):
+            page.form.add_error("text", import_text.unread(text))
+        elif page.form.is_valid() and (workload := page.workload):
+            page._preview(workload)
         return page
+
+    def _preview(self, workload: Workload) -> None:
+        try:
+            readings = import_check.preview(self.form.as_run(), workload)
+        except RejectedError as error:
+            self.refuse(error)
+        else:
+            self.rows = [Row.of_reading(reading) for reading in readings]
+            self.form.ask_for_missing()
 
     def refuse(self, error: RejectedError) -> None:
         self.rows = ()
@@ -187,9 +208,31 @@ class ImportPage:
             self.form.add_error(name, text)
 
     @property
-    def tools(self) -> list[Tool]:
-        """Return the tools whose output alone is enough."""
-        return [tool for tool in tools.TOOLS.values() if not tool.needed_files]
+    def workload(self) -> Workload | None:
+        """Return the workload to read by: the one that was chosen, or the first that the output agrees with."""
+        return self.form.cleaned_data["workload"] or next(iter(self.agreeing), None)
+
+    @property
+    def agreeing(self) -> list[Workload]:
+        return [match.workload for match in self.matches if not match.contradictions]
+
+    @property
+    def nearest(self) -> Match | None:
+        """Return the workload that the output contradicts least, where it agrees with none."""
+        return self.matches[0] if self.matches and self.matches[0].contradictions else None
+
+
+def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
+    """Return what was posted, with what the text says of itself where it was left empty."""
+    data = posted.copy()
+    for name, pattern in PRINTED.items():
+        match = pattern.search(text)
+        if match and not data.get(name):
+            data[name] = match[1]
+    agreeing = [row.workload for row in rows if not row.contradictions]
+    if len(agreeing) == 1 and not data.get("workload"):
+        data["workload"] = str(agreeing[0].pk)
+    return data
 
 
 def _by_field(faults: Sequence[Fault]) -> Iterator[tuple[str | None, str]]:

@@ -17,8 +17,9 @@ def results_import(request: HttpRequest) -> HttpResponse:
     """Show the form; POST reads it and shows what it holds, and with `save` stores that."""
     if request.method != "POST":
         return _shown(request, ImportPage(ImportForm(None, request.user)))
-    page = ImportPage.read(ImportForm(request.POST, request.user))
-    if not page.rows or "save" not in request.POST:
+    is_whole = "save" in request.POST
+    page = ImportPage.read(request.POST, request.user, is_whole=is_whole)
+    if not page.rows or not is_whole:
         return _shown(request, page)
     try:
         stored = import_store.store([page.form.as_run()], request.user)

@@ -77,6 +77,8 @@ def test_several_runs_in_one_text_become_several_results(runner, fields):
         ({"duration_s": "600"}, "The output is of"),
         ({"text": EIGHT.replace("select only", "TPC-B (sort of)")}, "The output is of"),
         ({"text": "nothing that a load generator prints"}, "The output does not say it"),
+        ({"text": "nothing else either", "workload": ""}, "No output of a load generator stands in it."),
+        ({"text": "TEST RESULT : System achieved 1 NOPM", "workload": ""}, "It is the output of HammerDB"),
         ({"text": EIGHT[:150]}, "marked field"),
         ({"text": "x" * 1_000_001}, "at most"),
         ({"measured_at": "2999-01-01T00:00"}, "marked field"),
@@ -98,6 +100,34 @@ def test_what_most_mean_is_chosen_already_and_a_machine_never_is(runner, fields)
     assert form["experiment"].value().startswith("Imported on 20")
     assert form.fields["configuration"].initial.name == "As found"
     assert form.fields["hardware"].initial is None
+
+
+def test_an_output_alone_is_enough_to_be_read_and_finds_its_workload(runner, fields):
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 100}
+    Workload.objects.create(name="a larger one", tool="pgbench", parameters=parameters)
+    page = runner.post(PAGE, {"text": EIGHT})
+    assertContains(page, "What was read: 1 run")
+    assertContains(page, "select-only is the workload that agrees with this output.")
+    form = page.context["page"].form
+    assert (form["workload"].value(), form["postgresql"].value()) == (str(fields["workload"]), "16.4")
+    assert form["duration_s"].value() == "60"
+    assertNotContains(page, "This field is required.")
+
+
+def test_an_output_of_no_workload_names_the_nearest_and_how_it_differs(runner, fields):
+    page = runner.post(PAGE, {**fields, "workload": "", "text": EIGHT.replace("factor: 10", "factor: 20"), "save": "1"})
+    assertContains(page, "The nearest is select-only, but: The output is of scale 20, not of 10.")
+    assertContains(page, "This field is required.")
+    assert not Experiment.objects.exists()
+
+
+def test_of_several_workloads_that_agree_none_is_chosen(runner, fields):
+    parameters = Workload.objects.get(pk=fields["workload"]).parameters
+    Workload.objects.create(name="the same again", tool="pgbench", parameters=parameters)
+    page = runner.post(PAGE, {"text": EIGHT})
+    assertContains(page, "2 workloads agree with this output: select-only, the same again.")
+    assert page.context["page"].form["workload"].value() is None
+    assertContains(page, "What was read: 1 run")
 
 
 def test_a_load_shape_cannot_be_imported(runner, fields):

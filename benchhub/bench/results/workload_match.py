@@ -1,0 +1,54 @@
+"""Hold what an output says of itself against the workloads of the catalogue, so that nobody has to look for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from benchhub.catalog.models import Workload
+from runners import tools
+from runners.contract import Endpoint, Outputs, RunSpec
+from runners.tools import programs
+from runners.tools.base import Tool
+
+from .import_check import POINTERS
+
+ELSEWHERE = Endpoint("socket", "elsewhere", 0, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A workload that an output may be of, and in sentences what the output says against it; () where it agrees."""
+
+    workload: Workload
+    contradictions: tuple[str, ...]
+
+
+def tools_reading(text: str) -> list[Tool]:
+    """Return the tools that read a text, by the program that printed it, and need no files beside it."""
+    program = programs.program_of(text)
+    return [tool for tool in tools.TOOLS.values() if tool.program == program and not tool.needed_files]
+
+
+def matches(text: str, workloads: Iterable[Workload]) -> list[Match]:
+    """Return the workloads of the program that printed a text, those first that its first run contradicts least."""
+    outputs = {tool.name: _first_run(tool, text) for tool in tools_reading(text)}
+    rows = [
+        Match(workload, tuple(_contradictions(workload, outputs[workload.tool])))
+        for workload in workloads
+        if workload.tool in outputs and not tools.get(workload.tool).planned_segments(workload.parameters)
+    ]
+    return sorted(rows, key=lambda match: len(match.contradictions))
+
+
+def _first_run(tool: Tool, text: str) -> Outputs:
+    parts = tool.parts(text)
+    return Outputs(None, (parts[0].text if parts else text).encode(), b"", {})
+
+
+def _contradictions(workload: Workload, output: Outputs) -> Iterator[str]:
+    spec = RunSpec(workload.tool, "", "", ELSEWHERE, workload.parameters)
+    for contradiction in tools.get(workload.tool).contradictions(spec, output, is_own=False):
+        # Clients, duration and versions are no workload's.
+        if contradiction.name not in POINTERS:
+            yield contradiction.text
