@@ -60,7 +60,7 @@ class ImportForm(forms.Form):
         help_text="Paste what pgbench or sysbench printed, or drop its files here: several runs after one another "
         "become several results.",
     )
-    workload = forms.ModelChoiceField(Workload.objects.none(), help_text="Left open: the one that the output is of.")
+    workload = forms.ModelChoiceField(Workload.objects.none(), help_text="Left open: found by what the output says.")
     hardware = forms.ModelChoiceField(Hardware.objects.none(), help_text="Prices are counted by it.")
     host = forms.CharField(
         max_length=60,
@@ -135,13 +135,6 @@ class ImportForm(forms.Form):
         measured_at = values["measured_at"] or timezone.now()
         return ImportedRun(1, place, conditions, values["source"], None, measured_at, output=output, text=text)
 
-    def ask_for_missing(self) -> None:
-        """Give the output less room once it was read, and put the cursor where something is still to be said."""
-        self.fields["text"].widget.attrs["rows"] = 4
-        empty = (name for name in ("workload", "hardware", "host", "configuration") if not self.data.get(name))
-        if name := next(empty, None):
-            self.fields[name].widget.attrs["autofocus"] = True
-
 
 def _name(row: Any) -> str:
     return row.name if row else NOTHING
@@ -200,7 +193,7 @@ class ImportPage:
             self.refuse(error)
         else:
             self.rows = [Row.of_reading(reading) for reading in readings]
-            self.form.ask_for_missing()
+            self.form.fields["text"].widget.attrs["rows"] = 4
 
     def refuse(self, error: RejectedError) -> None:
         self.rows = ()
