@@ -13,7 +13,8 @@ WORDS = {
     "datname": "database", "fpi": "full page images", "fs": "file system", "id": "ID", "io": "I/O",
     "iowait": "waiting for I/O", "lsn": "position in WAL", "mem": "memory",
     "mqth": "MQTh", "num": "number", "numa": "NUMA", "os": "OS", "pg": "PostgreSQL", "stat": "statistics",
-    "stddev": "standard deviation", "tps": "TPS", "tup": "rows", "wal": "WAL", "xact": "transaction",
+    "stddev": "standard deviation", "tps": "TPS", "tup": "rows", "wal": "WAL", "warmup": "warm-up",
+    "xact": "transaction",
 }  # fmt: skip
 NAMES = {
     "blks_hit": "blocks found in shared buffers", "blks_read": "blocks read from outside shared buffers",

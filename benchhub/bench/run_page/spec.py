@@ -16,7 +16,7 @@ NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
 
 
 def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
-    """Return the spec, flat and in the order of RunSpec (the database keeps none); numbers as they were asked."""
+    """Return what was asked for, flat and in the order of RunSpec (the database keeps none); numbers as they were."""
     flat: dict[str, Any] = {}
     tool = tools.get(spec["tool"])
     # What stands in place of a field: the version is pgbench's, whatever the load generator.
@@ -29,7 +29,7 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
             continue
         value = instead.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
-    return [_fact(name, value) for name, value in flat.items()]
+    return [_fact(name, value) for name, value in flat.items() if value not in (None, "", [])]
 
 
 def _fact(name: str, value: Any) -> Fact:
