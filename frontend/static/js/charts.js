@@ -273,6 +273,7 @@
     if (!event.target.open) return;
     for (const chart of event.target.querySelectorAll(".chart[data-figure]")) draw(chart, textOf(chart));
   }, true);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
+  // Paper is light, whatever the screen was.
+  matchMedia("screen and (prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
   drawAll(false);
 })();
