@@ -39,7 +39,7 @@ class Place:
     curve: Curve
 
     def words(self, dimensions: Iterable[str]) -> str:
-        """Write the values in these dimensions: scale 10, threads clients."""
+        """Write the values in these dimensions: scale 10, a thread per client."""
         return ", ".join(_words(dimension, self.values[dimension]) for dimension in dimensions if dimension != CLIENTS)
 
 
@@ -214,11 +214,19 @@ def _ordered(
 
 
 def _words(dimension: str, value: str) -> str:
-    return {WORKLOAD: value, SCALE: f"scale {value}", THREADS: f"threads {value}", SYSTEM: value}[dimension]
+    return {WORKLOAD: value, SCALE: f"scale {value}", THREADS: thread_words(value), SYSTEM: value}[dimension]
+
+
+def thread_words(rule: str) -> str:
+    """Write a thread rule: a thread per client, a thread per 2 clients, 4 threads."""
+    per_thread = rule.removeprefix("clients")
+    if per_thread == rule:
+        return count(int(rule), "thread")
+    return f"a thread per {per_thread[1:]} clients" if per_thread else "a thread per client"
 
 
 def peak_words(place: Place, dimensions: Iterable[str]) -> str:
-    """Write the peak of a curve with its place: 14,300 TPS at 16 clients (scale 10, threads clients)."""
+    """Write the peak of a curve with its place: 14,300 TPS at 16 clients (scale 10, a thread per client)."""
     level = place.curve.peak.level
     mean = significant(level.throughput.mean, level.throughput.digits)
     where = place.words(dimensions)

@@ -33,7 +33,7 @@ def _waterfall(series: Series) -> Figure:
     return {
         "data": [*traces, *_moves(steps)] if steps else [],
         "layout": {
-            "xaxis": {"title": {"text": "throughput (% of the baseline)"}, "tickformat": ",~f", "rangemode": "tozero"},
+            "xaxis": {"title": {"text": "% of the baseline"}, "tickformat": ",~f", "rangemode": "tozero"},
             "yaxis": _names([*names, *ends[1:]]),
             "barmode": "overlay",
             "meta": {"bars": len(names) + len(ends) - 1, "bars_text": _bars_text(step.effect.ratio for step in steps)},

@@ -65,7 +65,7 @@ def test_turning_the_matrix_turns_rows_and_columns(design):
 
 def test_with_clients_as_columns_each_cell_is_a_level_and_the_rest_has_a_table_each(design):
     maps = loaded(design).heat_maps(SCALE, CLIENTS)
-    assert [heat_map.title for heat_map in maps] == ["threads clients", "threads 1"]
+    assert [heat_map.title for heat_map in maps] == ["a thread per client", "1 thread"]
     assert numbers(maps[0]) == [("10", ["300", "1,000"]), ("100", ["200", "500"])]
     assert numbers(maps[1]) == [("10", ["300", "600"]), ("100", ["250", "240"])]
 
@@ -80,7 +80,7 @@ def test_shades_are_shares_of_the_highest_and_one_cell_is_marked(design):
 
 def test_the_answer_names_the_highest_peak_and_its_place(design):
     matrix = loaded(design)
-    assert peak_words(matrix.best, matrix.many) == "1,000 TPS at 8 clients (scale 10, threads clients)"
+    assert peak_words(matrix.best, matrix.many) == "1,000 TPS at 8 clients (scale 10, a thread per client)"
 
 
 def test_the_page_answers_first_and_each_picture_has_a_table_and_a_download(design, client):
@@ -144,7 +144,7 @@ def test_curves_keep_the_colour_of_their_column_in_every_picture(design):
     lines = [[trace for trace in traces if "," not in trace["name"]] for traces in figures]
     colours = [{trace["name"]: trace["meta"]["series"] for trace in traces} for traces in lines]
     assert titles == ["Scale 10", "Scale 100"]
-    assert colours == [{"threads clients": 0, "threads 1": 1}] * 2
+    assert colours == [{"a thread per client": 0, "1 thread": 1}] * 2
 
 
 @pytest.mark.parametrize(
