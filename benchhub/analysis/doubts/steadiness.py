@@ -148,19 +148,22 @@ def findings(steadiness: Steadiness) -> list[tuple[str, tuple[Span, ...]]]:
     if steadiness.warm_up:
         text = (
             f"The first {steadiness.warm_up.end_s:g} s ran at {steadiness.warm_up.percent:.0f}% of the throughput of "
-            "the rest: warm-up reaches into the measured part."
+            "the rest: warm-up reaches into the measured part and shifts its mean. Warm up longer."
         )
         pairs.append((text, ((0.0, steadiness.warm_up.end_s),)))
     if steadiness.has_trend and steadiness.trend:
         verb = "rose" if steadiness.trend.percent > 0 else "fell"
-        text = f"Throughput {verb} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end."
+        text = (
+            f"Throughput {verb} by {abs(steadiness.trend.percent):.0f}% from the beginning of the run to its end: its "
+            "mean depends on the duration. Run longer."
+        )
         pairs.append((text, ()))
     if steadiness.stalls_s:
         pairs.append((_stalls_sentence(steadiness.stalls_s), steadiness.stall_spans_s))
     if steadiness.varies:
         text = (
             f"Throughput varied by {steadiness.variation_percent:.0f}% from second to second (coefficient of "
-            f"variation; more than {VARIATION_PERCENT:g}% is not steady)."
+            f"variation; more than {VARIATION_PERCENT:g}% is not steady). Run longer, for a surer mean."
         )
         pairs.append((text, ()))
     return pairs

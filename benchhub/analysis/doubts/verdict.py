@@ -113,7 +113,10 @@ def _stored(facts: RunFacts) -> Iterator[Doubt]:
 
 def _client_bound(facts: RunFacts) -> Iterator[Doubt]:
     if facts.driver_busy_share is not None and facts.driver_busy_share >= BUSY_SHARE:
-        text = f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit."
+        text = (
+            f"The driver's CPUs were {facts.driver_busy_share:.0%} busy: the load generator may be the limit. "
+            "Give it a larger driver, or one of its own."
+        )
         yield Doubt("client-bound", text)
     elif facts.thread_busy_share is not None and facts.thread_busy_share >= BUSY_SHARE:
         text = (
@@ -126,7 +129,10 @@ def _client_bound(facts: RunFacts) -> Iterator[Doubt]:
 def _busy_before(facts: RunFacts) -> Iterator[Doubt]:
     for host, share in facts.busy_before.items():
         if 100 * share > BUSY_AT_A_GLANCE_PERCENT:
-            text = f"Just before the load {share:.0%} of the CPU time of {host} went to other work."
+            text = (
+                f"Just before the load {share:.0%} of the CPU time of {host} went to other work, which may have slowed "
+                "the run. Stop it and run again."
+            )
             yield Doubt("host-busy", text)
 
 
@@ -138,13 +144,19 @@ def _unsteady(facts: RunFacts) -> Iterator[Doubt]:
 def _throttled(facts: RunFacts) -> Iterator[Doubt]:
     if facts.throttle_events:
         times = "once" if facts.throttle_events == 1 else f"{facts.throttle_events:,} times"
-        text = f"CPUs were slowed down by heat {times} during the run, counted by hardware thread."
+        text = (
+            f"Heat slowed CPUs down {times} during the run, counted by hardware thread: throughput may be too low. "
+            "Cool the machine and run again."
+        )
         yield Doubt("throttled", text)
 
 
 def _stolen(facts: RunFacts) -> Iterator[Doubt]:
     if facts.stolen_share is not None and facts.stolen_share >= STOLEN_SHARE:
-        text = f"{facts.stolen_share:.1%} of the CPU time was taken by other guests of the machine (steal)."
+        text = (
+            f"{facts.stolen_share:.1%} of the CPU time was taken by other guests of the machine (steal): throughput "
+            "may be too low. Run while they are idle, or on a machine of its own."
+        )
         yield Doubt("stolen-cpu", text)
 
 
@@ -159,14 +171,18 @@ def _failures(facts: RunFacts) -> Iterator[Doubt]:
 def _truncated(facts: RunFacts) -> Iterator[Doubt]:
     """Compare the length of the series: progress comes once a second, and its last line may be missing."""
     if facts.covered_s is not None and facts.covered_s < min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2):
-        text = f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short."
+        text = (
+            f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short, and its "
+            "numbers are of that part. Run it again."
+        )
         yield Doubt("truncated", text, Weight.CONTRADICTED)
 
 
 def _changed_settings(facts: RunFacts) -> Iterator[Doubt]:
     if facts.settings_changed:
         names = ", ".join(facts.settings_changed)
-        yield Doubt("settings-changed", f"Settings changed during the run: {names}.", Weight.CONTRADICTED)
+        text = f"Settings changed during the run: {names}. Its numbers are of no one configuration. Run it again."
+        yield Doubt("settings-changed", text, Weight.CONTRADICTED)
 
 
 def _cold(facts: RunFacts) -> Iterator[Doubt]:
@@ -176,7 +192,7 @@ def _cold(facts: RunFacts) -> Iterator[Doubt]:
     if blocks is not None and blocks >= COLD_BLOCKS and rose:
         text = (
             f"{blocks:.2g} blocks per transaction were not in shared buffers, and throughput rose meanwhile: "
-            "the cache was not warm."
+            "the cache was not warm. Warm up longer to see more."
         )
         yield Doubt("cache-not-warm", text)
 
@@ -240,7 +256,7 @@ def _few_repeats(facts: CurveFacts) -> Iterator[Doubt]:
     few = [clients for clients, runs in counts.items() if len(runs) < FEWEST_FOR_INTERVAL]
     if few:
         where = "every level" if len(few) == len(counts) else f"{', '.join(map(str, few))} clients"
-        text = f"Fewer than {FEWEST_FOR_INTERVAL} repeats at {where}: no interval, and no test."
+        text = f"Fewer than {FEWEST_FOR_INTERVAL} repeats at {where}: no interval, and no test. Add repeats."
         yield Doubt("few-repeats", text)
 
 
@@ -257,7 +273,10 @@ def _changed_host(facts: CurveFacts) -> Iterator[Doubt]:
             states.setdefault(run_facts.facts_digest, []).append(run)
     if len(states) > 1:
         parts = "; ".join(_runs(runs) for runs in states.values())
-        text = f"Host or server were found in {len(states)} states during this curve: {parts}."
+        text = (
+            f"Host or server were found in {len(states)} states during this curve: {parts}. "
+            "Its points may differ by that."
+        )
         yield Doubt("host-changed", text)
 
 
@@ -272,7 +291,7 @@ def _colder_than_others(facts: CurveFacts) -> Iterator[Doubt]:
         for run in cold:
             text = (
                 f"Run {run} at {count(clients, 'client')} read {blocks[run]:.2g} blocks per transaction, the others "
-                f"there about {median:.2g}: its cache was not warm."
+                f"there about {median:.2g}: its cache was not warm, which slowed it. Warm up longer."
             )
             yield Doubt("colder-cache", text)
 
@@ -283,7 +302,10 @@ def _outliers(facts: CurveFacts) -> Iterator[Doubt]:
         index = outlier(list(values.values()))
         if index is not None:
             fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
-            text = f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure."
+            text = (
+                f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure. Where its page says "
+                "why, set it aside."
+            )
             yield Doubt("outlier", text)
 
 
@@ -302,7 +324,7 @@ def _drifted(facts: CurveFacts) -> Iterator[Doubt]:
         verb = "rose" if drift.percent > 0 else "fell"
         text = (
             f"Throughput {verb} by {abs(drift.percent):.1f}% from the first run to the last, the levels being equal: "
-            "repeats are not independent, as the intervals assume."
+            "repeats are not independent, as the intervals assume. Find what changed, or run them again."
         )
         yield Doubt("drift", text)
 

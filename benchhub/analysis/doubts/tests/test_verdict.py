@@ -107,7 +107,8 @@ def test_a_curve_of_sound_runs_with_three_repeats_has_no_doubt():
 
 def test_too_few_repeats_are_named_with_their_level():
     verdict = curve_of(facts(), facts(), facts(), facts(clients=16))
-    assert [doubt.text for doubt in verdict.doubts] == ["Fewer than 3 repeats at 16 clients: no interval, and no test."]
+    [doubt] = verdict.doubts
+    assert doubt.text == "Fewer than 3 repeats at 16 clients: no interval, and no test. Add repeats."
     assert "at every level" in curve_of(facts()).doubts[0].text
 
 
@@ -115,12 +116,13 @@ def test_a_doubt_of_several_runs_is_said_once_and_counts_them():
     stolen = facts(stolen_share=0.05)
     texts = [doubt.text for doubt in curve_of(stolen, facts(), stolen).doubts]
     assert texts == ["2 of 3 runs (runs 1, 3). The first: 5.0% of the CPU time was taken by other guests of the "
-                     "machine (steal)."]  # fmt: skip
+                     "machine (steal): throughput may be too low. Run while they are idle, or on a machine of its "
+                     "own."]  # fmt: skip
 
 
 def test_a_host_that_changed_between_runs_is_a_doubt():
     verdict = curve_of(facts(facts_digest="a"), facts(facts_digest="b"), facts(facts_digest="a"))
-    assert verdict.doubts[0].text.endswith("2 states during this curve: runs 1, 3; run 2.")
+    assert verdict.doubts[0].text.endswith("states during this curve: runs 1, 3; run 2. Its points may differ by that.")
 
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():
@@ -154,4 +156,7 @@ def test_every_weight_has_words():
 
 def test_a_host_that_was_busy_before_the_load_is_named_with_the_share_that_was_not_for_the_load():
     [doubt] = of_run(facts(busy_before={"the driver's host": 0.03, "the server's host": 0.5})).doubts
-    assert doubt.text == "Just before the load 50% of the CPU time of the server's host went to other work."
+    assert doubt.text == (
+        "Just before the load 50% of the CPU time of the server's host went to other work, which may have "
+        "slowed the run. Stop it and run again."
+    )

@@ -129,7 +129,10 @@ def _changed_facts(entry: Entry) -> Iterator[Doubt]:
             by_digest.setdefault(digest, []).append(str(run.pk))
     if len(by_digest) > 1:
         parts = "; ".join(f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
-        text = f"Host or server were found in {len(by_digest)} states during this curve: {parts}."
+        text = (
+            f"Host or server were found in {len(by_digest)} states during this curve: {parts}. "
+            "Its points may differ by that."
+        )
         yield Doubt("host-changed", text)
 
 

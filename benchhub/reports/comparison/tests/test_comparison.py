@@ -336,7 +336,7 @@ def test_doubts_that_differ_in_one_number_are_one_doubt_with_its_range_and_its_l
 
 
 def test_a_doubt_about_both_curves_is_said_once_with_the_two(reader, experiment, systems):
-    doubt = "Fewer than 3 repeats at every level: no interval, and no test."
+    doubt = "Fewer than 3 repeats at every level: no interval, and no test. Add repeats."
     curves = (
         '<span class="one"><span class="key key-0"></span>PostgreSQL 16,</span>'
         '<span class="one"><span class="key key-1"></span>PostgreSQL 18</span>'

@@ -23,7 +23,7 @@ def test_each_curve_says_how_far_to_trust_it_and_what_its_peak_is(reader, repeat
 def test_two_repeats_leave_no_estimate_of_the_peak_and_a_reason(reader, experiment):
     response = reader.get(page_of(experiment))
     assertContains(response, "No peak is estimated: that needs three repeats", count=2)
-    assertContains(response, "Fewer than 3 repeats at every level: no interval, and no test.", count=2)
+    assertContains(response, "Fewer than 3 repeats at every level: no interval, and no test. Add repeats.", count=2)
     assertNotContains(response, "Its best throughput")
 
 

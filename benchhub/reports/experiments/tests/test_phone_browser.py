@@ -9,7 +9,7 @@ from benchhub.reports.testing import variant
 from conftest import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-WIDTH_PX, HEIGHT_PX, MOST_SCREENS = 360, 800, 8
+WIDTH_PX, HEIGHT_PX, MOST_SCREENS = 360, 780, 8
 
 
 @pytest.fixture
