@@ -202,6 +202,11 @@ class Section:
     def notes(self) -> list[notes.Note]:
         return notes.notes(self.group, self.runs)
 
+    @property
+    def weightiest(self) -> notes.Note:
+        """Return the note on the curve that is trusted least, the first of them; there must be a curve."""
+        return max(self.notes, key=lambda note: note.verdict.weight)
+
 
 def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
     return curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs if not run.rate_tps))
