@@ -28,6 +28,7 @@ from benchhub.reports.prices.terms import terms
 from benchhub.ui.listing import Listing
 
 from . import growth, limits, notes, protocol, queries, runs_table
+from .notes import Note
 from .progress import Progress, progress
 
 
@@ -203,7 +204,7 @@ class Section:
         return notes.notes(self.group, self.runs)
 
     @property
-    def weightiest(self) -> notes.Note:
+    def weightiest(self) -> Note:
         """Return the note on the curve that is trusted least, the first of them; there must be a curve."""
         return max(self.notes, key=lambda note: note.verdict.weight)
 
