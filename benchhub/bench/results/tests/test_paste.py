@@ -141,3 +141,17 @@ def test_a_load_shape_cannot_be_imported(runner, fields):
 def test_a_viewer_may_not(client, fields):
     client.force_login(make_user("grace", Role.VIEWER))
     assert client.post(PAGE, fields).status_code == 403
+
+
+def test_a_workload_that_cannot_be_read_is_none_of_an_output_and_stops_nothing(runner, fields):
+    Workload.objects.create(name="of another version", tool="pgbench", parameters={"script": "unheard of"})
+    page = runner.post(PAGE, {name: value for name, value in fields.items() if name != "workload"})
+    assertContains(page, "What was read: 1 run")
+    assertNotContains(page, "of another version</")
+
+
+def test_a_long_output_is_held_against_workloads_by_its_head_and_its_summary(runner, fields):
+    progress = "progress: 1.0 s, 20004.0 tps, lat 0.400 ms stddev 0.1, 0 failed\n" * 2000
+    head, summary = EIGHT.split("transaction type", 1)
+    page = runner.post(PAGE, {**fields, "text": f"{head}{progress}transaction type{summary}"})
+    assertContains(page, "What was read: 1 run")
