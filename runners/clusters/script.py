@@ -101,8 +101,10 @@ def unmet_query(requests: Mapping[str, str], in_force: Mapping[str, str]) -> str
     """Return SQL that gives a sentence for each setting that is not in force as pg_settings shows it."""
     triples = ((name, requests[name], value) for name, value in in_force.items())
     rows = ", ".join(f"({', '.join(map(sql_literal, triple))})" for triple in triples)
+    # A cast of its own branch would be carried out beforehand where there is one row, whatever its type.
     is_other = (
-        "CASE WHEN s.vartype = 'real' THEN s.setting::float8 <> a.value::float8"
+        "CASE WHEN s.vartype = 'real'"
+        " THEN s.setting::float8 <> (CASE WHEN s.vartype = 'real' THEN a.value END)::float8"
         " WHEN lower(s.name) IN ('timezone', 'log_timezone') THEN lower(s.setting) <> lower(a.value)"
         " ELSE s.setting IS DISTINCT FROM a.value END"
     )
