@@ -69,7 +69,7 @@ class Attempt:
 
 
 class StartOutcome(Enum):
-    """BUSY: another attempt holds the host; `look(...).holder` names it.
+    """BUSY: another attempt holds the host; `look(...).holder` names it. HELD: somebody elsewhere changed its server.
 
     TOMBSTONED: cancelled before it began. WITHDRAWN: BenchHub itself took this attempt back, so that another is due.
     """
@@ -77,6 +77,7 @@ class StartOutcome(Enum):
     STARTED = "STARTED"
     ALREADY_STARTED = "ALREADY_STARTED"
     BUSY = "BUSY"
+    HELD = "HELD"
     TOMBSTONED = "TOMBSTONED"
     WITHDRAWN = "WITHDRAWN"
 

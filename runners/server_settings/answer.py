@@ -13,6 +13,10 @@ LOG_FILE = "server_settings.log"
 MOST_BYTES = 256 << 10
 LONGEST_REASON = 500
 LINE = re.compile(r"(before|applied|end|after) ([A-Za-z_]{1,80}) (.{0,1000})")
+HELD = (
+    "changes settings of this server already. If no BenchHub runs there any more, put them back by its"
+    " server_settings.sh, then DROP ROLE benchhub_keeper."
+)
 MOMENTS = ("before", "applied", "end", "after")
 
 
@@ -48,6 +52,11 @@ def read_log(log: bytes, names: Mapping[str, str]) -> ServerLog:
     left = [line.removeprefix("left ") for line in lines if line.startswith("left ")]
     reason = str(storable("".join(left[-1:])[:LONGEST_REASON])).strip()
     return ServerLog({name: ServerValue(**values) for name, values in rows.items()}, "overdue" in lines, reason)
+
+
+def is_held(stderr: str) -> bool:
+    """Tell whether a run ended before it changed anything, because another work directory had changed its server."""
+    return HELD in stderr
 
 
 def facts(log: ServerLog) -> dict[str, dict[str, str | None]]:

@@ -9,6 +9,7 @@ from runners.clusters.script import sql_literal, unmet_query
 from runners.contract import PREPARATION_FAILED, RunSpec, ServerSettings
 from runners.tools.shell import UNSET, connection_variables
 
+from .answer import HELD
 from .parameters import OVERRIDING
 
 FILE = "server_settings.sh"
@@ -32,6 +33,20 @@ AUTO = (
 SOURCES = ", ".join(map(sql_literal, OVERRIDING))
 NO_SUPERUSER = "The role may not change settings of the server: it is no superuser."
 ALTERED = "is set by the ' || source || ' of the server, which ALTER SYSTEM does not override."
+MARK = "benchhub_keeper"
+# The second fails, as a role is there once; its comment says who was the first. It must outlast what it protects.
+MARK_QUERY = f"""\
+BEGIN;
+SET LOCAL synchronous_commit = local;
+CREATE ROLE {MARK} NOLOGIN;
+COMMENT ON ROLE {MARK} IS :'mark';
+COMMIT;"""
+HOLDER_QUERY = (
+    f"SELECT coalesce(shobj_description(oid, 'pg_authid'), 'Somebody') FROM pg_roles WHERE rolname = '{MARK}'"
+)
+UNMARK_QUERY = f"""\
+SELECT 'DROP ROLE {MARK}' FROM pg_roles
+WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
 PENDING = "waits for a restart already, which would put it in force: restart the server first."
 EDITED = "was edited since the server read it, and a reload would put that in force: reload the server first."
 
@@ -55,6 +70,7 @@ def _values(spec: RunSpec, change: ServerSettings) -> str:
         "server_seconds": str(seconds),
         "server_count": str(len(change.settings)),
         "server_pattern": "|".join(change.settings) or "-",
+        "server_held": HELD,
         "server_restarts": "yes" if change.restart else "",
     }
     return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
@@ -68,6 +84,9 @@ def _functions(spec: RunSpec, change: ServerSettings) -> str:
         "set": "\n".join(f'ALTER SYSTEM SET "{name}" TO {_literal(value)};' for name, value in change.settings.items()),
         "rights": f"SELECT '{NO_SUPERUSER}' WHERE NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)",
         "refusals": _refusals(names, restarts=bool(change.restart)),
+        "mark": MARK_QUERY,
+        "holder": HOLDER_QUERY,
+        "unmark": UNMARK_QUERY,
         "restore": _restore(names),
         "rows": _rows(names),
         "unmet": unmet_query(change.settings, change.settings_in_force) if change.settings_in_force else "",

@@ -81,6 +81,12 @@ class Driver:
         return str(self.ask(f"SHOW {name}")[0][0])
 
     @property
+    def holder(self) -> str | None:
+        """Return who has marked the server as changed, as others read it; None where nobody has."""
+        rows = self.ask("SELECT shobj_description(oid, 'pg_authid') FROM pg_roles WHERE rolname = 'benchhub_keeper'")
+        return str(rows[0][0]) if rows else None
+
+    @property
     def auto_lines(self) -> list[str]:
         """Return what ALTER SYSTEM has set, as it stands in its file."""
         file = self.cluster.data_directory / "postgresql.auto.conf"

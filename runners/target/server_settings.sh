@@ -6,8 +6,13 @@
 #     server_settings.sh     this file: `sh server_settings.sh restore` puts back
 #     restore.sql  rows      how, and what there was: name, value in postgresql.auto.conf, value in force
 #     data_directory  auto.conf  password
+#     mark                   who is at it: the comment of the server's mark
+#     marked                 there from the first change until all is proved to be back
 #     restarting             there while a restart by an attempt has not brought the server back
 #   server_settings.lock     held by whoever changes something
+#
+# The server's mark keeps those apart who share no work directory: a role that nobody can log in as. It outlasts restarts
+# and crashes, as no lock of a session does, and the second CREATE ROLE fails.
 #
 # Set before: server_bin, server_seconds, server_count, server_pattern (of the names, for grep), server_restarts (yes or
 # empty); the functions server_connection, server_command and server_sql_*.
@@ -18,11 +23,11 @@ server_refuse() {
 
 # Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
 # is compared is read as any session would: the other changes what it reads.
-server_ask() { timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -f -; }
+server_ask() { timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f -; }
 server_admin() (
-    PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning'
+    PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning -c default_transaction_read_only=off'
     export PGOPTIONS
-    server_ask
+    server_ask "$@"
 )
 
 # Wait until the server takes sessions, for at most $1 tries.
@@ -75,6 +80,7 @@ server_write_down() {
     rm -rf -- "$new" && mkdir -m 700 -- "$new" && cp server_settings.sh "$new/" || return 1
     [ ! -e .pgpass ] || cp .pgpass "$new/password" || return 1
     server_use_password "$new/password"
+    server_place > "$new/mark"
     server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_ask > "$new/rows" || return 1
     echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
     [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
@@ -82,6 +88,25 @@ server_write_down() {
     { sync -- "$new"/* "$new" || sync; } 2> /dev/null
     mv -- "$new" "$server_state" && { sync -- "${server_state%/*}" || sync; } 2> /dev/null
 }
+
+# Who is at it, as others read it: host and work directory.
+server_place() { echo "$(uname -n):${server_state%/*}"; }
+server_is_free() {
+    holder=$(server_sql_holder | server_admin 2> /dev/null)
+    [ -z "$holder" ] || [ "$holder" = "$1" ] || { echo "$holder $server_held"; return 1; }
+}
+
+# Mark the server, unless somebody else has: what that one set may be what was just written down.
+server_mark() {
+    mark=$(cat "$server_state/mark")
+    error=$(server_sql_mark | server_admin -v "mark=$mark" 2>&1) || {
+        server_is_free "$mark" || return 1
+        [ "$holder" = "$mark" ] || { echo "$error" >&2; return 1; }
+    }
+    [ -z "$(server_left)" ] || { echo "Another one $server_held" >&2; return 1; }
+    : > "$server_state/marked" && { sync -- "$server_state" || sync; } 2> /dev/null
+}
+server_unmark() { server_sql_unmark | server_admin -v "mark=$(cat "$server_state/mark")" > /dev/null; }
 
 server_apply() {
     server_sql_set | server_admin > /dev/null || return 1
@@ -113,17 +138,20 @@ server_is_same() {
     return 1
 }
 
-# Put back what is written down; a start alone brings back some settings.
+# Put back what is written down; a start alone brings back some settings. Without the mark nothing was changed.
 server_put_back() {
     tries=$1
     [ ! -e "$server_state/restarting" ] || tries=1
     server_answers "$tries" || server_revive || return 1
-    server_is_same && server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
+    [ -e "$server_state/marked" ] || { server_unmark; return; }
+    server_is_same && server_is_free "$(cat "$server_state/mark")" || return 1
+    server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
     left=$(server_left) || return 1
     if [ -n "$left" ] && [ -n "$server_restarts" ]; then
         server_restart && left=$(server_left) || return 1
     fi
     [ -z "$left" ] || { echo "$left" >&2; return 1; }
+    rm -f -- "$server_state/marked" && server_unmark
 }
 
 server_tell() { server_sql_values | server_ask | sed "s/^/$1 /"; }
@@ -150,13 +178,14 @@ server_hold() {
     server_use_password "$(pwd)/.pgpass"
     reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
-    server_tell before
     trap 'rm -rf -- "$server_state.new"' EXIT
     reason=$(server_write_down 2>&1) || server_refuse "the settings of before could not be written down. $reason"
     server_use_password "$server_state/password"
     # Whatever ends it from here on puts back. A handler, not '': what it waits with would ignore the signal, too.
     trap 'server_finish 120' EXIT
     trap : TERM INT HUP PIPE
+    reason=$(server_mark 2>&1) || server_refuse "$reason"
+    server_tell before
     reason=$(server_apply 2>&1) || server_refuse "$reason"
     server_tell applied
     echo held
@@ -170,6 +199,12 @@ server_restore() {
     [ -d "$server_state" ] || exit 0
     server_use_password "$server_state/password"
     server_finish 10
+}
+
+# Before an attempt begins: 75 where somebody elsewhere is at work on the server.
+server_look() {
+    server_use_password "$(pwd)/.pgpass"
+    server_is_free "$(server_place)" > /dev/null || exit 75
 }
 
 # In the attempt's shell. The keeper is in a session of its own and without the attempt's locks: whoever ends the attempt
@@ -206,11 +241,11 @@ server_end() {
 }
 
 case ${1-} in
-    hold) server_state=$(cd -- ../../.. && pwd)/server_settings ;;
+    hold | look) server_state=$(cd -- ../../.. && pwd)/server_settings ;;
     restore) server_state=$(cd -- "$(dirname -- "$0")" && pwd) ;;
 esac
 case ${1-} in
-    hold | restore)
+    hold | look | restore)
         umask 077
         server_connection
         "server_$1"

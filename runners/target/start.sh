@@ -46,6 +46,11 @@ esac
 echo "$run $number" > "$work/holder"
 
 write_files
+if [ -e server_settings.sh ]; then
+    code=0
+    timeout -k 1 10 /bin/sh ./server_settings.sh look < /dev/null > /dev/null 2>&1 6>&- 9>&- || code=$?
+    if [ "$code" = 75 ]; then rm -f .pgpass; echo HELD; exit 0; fi
+fi
 wrapper=$work/bin/job-$wrapper_hash.sh
 if [ ! -e "$wrapper" ]; then
     write_wrapper > "$wrapper.$$"

@@ -26,6 +26,7 @@ from runners.os_settings import answer as os_answer
 from runners.script import has_lost_program
 from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
+from runners.tools.printed import text_of
 
 from . import looks, steps, visits, workers
 from .jobs import hosts_of, try_later
@@ -50,6 +51,11 @@ CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
 BUSY = "Another job still runs on the host; the run starts when it has ended."
+HELD = (
+    "Another BenchHub, or another work directory, has changed settings of its server: the run starts when they are put"
+    " back. If that never comes: the comment of the role benchhub_keeper on the server says where it runs."
+)
+WAITING = {job.StartOutcome.BUSY: BUSY, job.StartOutcome.HELD: HELD}
 # What the warehouse raises where it refuses what was read.
 UNFIT = (DataError, IntegrityError)
 SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
@@ -163,9 +169,9 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         if answer.outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
             queue.finish(run, job_.claim, State.CANCELLED, "Its attempt was cancelled on the host.")
             return
-        if answer.outcome is job.StartOutcome.BUSY:
-            after = RETRY_AFTER if run.watch.contact_error == BUSY else FIRST_RETRY_AFTER
-            queue.look_again(job_.claim, after, **CONTACT, contact_error=BUSY)
+        if sentence := WAITING.get(answer.outcome):
+            after = RETRY_AFTER if run.watch.contact_error == sentence else FIRST_RETRY_AFTER
+            queue.look_again(job_.claim, after, **CONTACT, contact_error=sentence)
             return
         Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
@@ -229,6 +235,8 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         if state == State.FAILED and ingest.lacks_data_set(outputs) and data_sets.may_return(run):
             queue.go_back(run, job_.claim, data_sets.MISSING)
             data_sets.put_before(run)
+        elif state == State.FAILED and not run.cancel_asked_at and server_answer.is_held(text_of(outputs.stderr)):
+            queue.go_back(run, job_.claim, HELD)
         elif state == State.FAILED and not run.cancel_asked_at and _has_lost_program(job_, outputs):
             _set_host_apart(job_, PROGRAM_GONE.format(reason))
             queue.go_back(run, job_.claim, reason)

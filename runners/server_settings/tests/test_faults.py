@@ -41,7 +41,7 @@ class Victim(RunningAttempt):
 
 
 def seen(driver):
-    return driver.auto_lines, [driver.value(name) for name in LARGE]
+    return driver.auto_lines, [driver.value(name) for name in LARGE], driver.holder
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + FAULTS))

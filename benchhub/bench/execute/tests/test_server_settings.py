@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from benchhub.bench.execute import answers, inspections, jobs, steps
-from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused
+from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused, Started
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
@@ -23,6 +23,7 @@ from conftest import new_cluster
 from runners import job
 from runners.collection import Collected
 from runners.contract import Outputs
+from runners.server_settings import answer as server_answer
 from runners.server_settings.put_back import UNDER_WAY
 from runners.ssh import RemoteFailure
 
@@ -148,6 +149,31 @@ def test_a_host_whose_server_is_as_it_was_goes_on(under_way, answer):
     assert host.paused_at is None
 
 
+def test_a_run_whose_server_another_benchhub_has_changed_waits_and_says_so(under_way):
+    job_, host, planned = under_way
+    written(job_, Started(job.StartOutcome.HELD, {}, None))
+    run = planned.runs.select_related("watch").get(pk=job_.claim.run_id)
+    host.refresh_from_db()
+    assert (run.state, run.watch.contact_error, host.paused_at) == (State.STARTING, answers.HELD, None)
+
+
+def test_a_run_that_meets_another_benchhub_on_its_server_goes_back_to_the_queue(under_way):
+    job_, host, planned = under_way
+    run = collecting(job_, planned)
+    collected = Collected(Outputs(96, b"", f"Server setting error: x:/y {server_answer.HELD}\n".encode(), {}), {}, {})
+    written(replace(job_, state=State.COLLECTING), Ended(collected, None, Readings(Reading(error=ValueError("none")))))
+    run.refresh_from_db()
+    host.refresh_from_db()
+    assert (run.state, run.attempts.get().reason, host.paused_at) == (State.QUEUED, answers.HELD, None)
+
+
+def collecting(job_, planned):
+    run = planned.runs.get(pk=job_.claim.run_id)
+    for state in (State.RUNNING, State.COLLECTING):
+        queue.move(run, state)
+    return run
+
+
 @pytest.fixture
 def answered(monkeypatch):
     """Return a function that has each host of a run say this when it is asked to put back."""
@@ -181,9 +207,7 @@ def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way,
 @pytest.mark.parametrize("reason", ["", REASON])
 def test_the_host_s_word_counts_at_the_end_of_a_run_whatever_its_log_lacks(under_way, log, reason):
     job_, host, planned = under_way
-    run = planned.runs.get(pk=job_.claim.run_id)
-    for state in (State.RUNNING, State.COLLECTING):
-        queue.move(run, state)
+    collecting(job_, planned)
     collected = Collected(Outputs(137, b"", b"", log), {}, {})
     written(
         replace(job_, state=State.COLLECTING),

@@ -1,0 +1,119 @@
+"""Two work directories of one machine, as two BenchHubs have them, and one server: only one of them changes it."""
+
+from __future__ import annotations
+
+import shlex
+
+import psycopg
+import pytest
+
+from runners import job
+from runners.password_file import PASSWORD_FILE
+from runners.server_settings.answer import is_held
+from runners.server_settings.put_back import put_back
+from runners.server_settings.testing import Driver, kill_keeper
+
+from .test_faults import kill_all
+
+pytestmark = pytest.mark.target
+
+
+@pytest.fixture
+def neighbour(driver):
+    """Another BenchHub on the same machine, for the same server."""
+    return Driver(driver.connections, driver.target, driver.daemon, driver.cluster)
+
+
+@pytest.fixture
+def lock(driver):
+    """Keep loads waiting until this connection is closed: they replace the table that it has locked."""
+    with psycopg.connect(driver.cluster.url) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS pgbench_accounts ()")
+        connection.commit()
+        connection.execute("LOCK TABLE pgbench_accounts")
+        yield connection
+
+
+async def started(driver, **settings):
+    """Ask for the start of a run with these settings; return its place and what the host answered."""
+    place = driver.place()
+    spec = await driver.spec(settings, kind="load")
+    return place, await job.start(*place, spec, password=driver.cluster.password)
+
+
+async def held(driver):
+    place, outcome = await started(driver, jit="off")
+    assert outcome is job.StartOutcome.STARTED
+    await driver.until(lambda: b"held" in driver.log(place[2]).splitlines())
+    return place
+
+
+async def test_the_second_waits_until_the_first_has_put_back_and_changes_nothing_meanwhile(driver, neighbour, lock):
+    place = await held(driver)
+    assert driver.holder.endswith(f":{driver.work}")
+    second, outcome = await started(neighbour, jit="off", work_mem="7MB")
+    assert outcome is job.StartOutcome.HELD
+    assert (driver.value("jit"), driver.value("work_mem")) == ("off", "4MB")
+    folder = neighbour.folder(second[2])
+    assert not (folder / PASSWORD_FILE).exists() and not (folder / "started").exists()
+
+    password = shlex.quote(str(driver.folder(place[2]) / PASSWORD_FILE))
+    keeper = await by_account(driver, f"cd {folder} && cp {password} . && sh ./server_settings.sh hold || :")
+    assert keeper.startswith("refused ") and is_held(keeper) and f":{driver.work} " in keeper
+    assert driver.value("work_mem") == "4MB" and not neighbour.state.exists()
+    assert driver.holder.endswith(f":{driver.work}")
+
+    lock.close()
+    assert await job.wait_for_end(*place, timeout_s=60)
+    assert (driver.holder, driver.value("jit")) == (None, "on")
+    outputs = (
+        await neighbour.run(await neighbour.spec({"work_mem": "7MB"}, {"work_mem": "7168"}, kind="load"))
+    ).outputs
+    assert outputs.returncode == 0, outputs.stderr
+    assert driver.holder is None and driver.value("work_mem") == "4MB"
+
+
+async def by_account(driver, command):
+    """Return what a command of the host's account prints, such as a keeper that begins although a start was refused."""
+    return (await driver.connections.run(driver.target, command, timeout_s=60)).decode()
+
+
+async def test_what_a_killed_run_left_keeps_the_other_away_until_it_is_put_back(driver, neighbour, lock):
+    place = await held(driver)
+    kill_all(driver, place)
+    await job.cancel(*place)
+    assert (await started(neighbour, work_mem="7MB"))[1] is job.StartOutcome.HELD
+    assert driver.value("jit") == "off"
+    assert await put_back(driver.connections, driver.target, driver.work) == ""
+    assert driver.value("jit") == "on" and driver.holder is None
+    place, outcome = await started(neighbour, work_mem="7MB")
+    assert outcome is job.StartOutcome.STARTED
+    await job.cancel(*place)
+    await driver.until(lambda: driver.holder is None)
+
+
+@pytest.mark.parametrize("is_marked", [False, True])
+async def test_what_was_written_down_is_put_back_only_where_the_server_was_changed_and_nobody_else_has_it(
+    driver, lock, is_marked
+):
+    """A crash between the mark and the first change, or an owner who took the mark away from a run."""
+    place = await held(driver)
+    kill_keeper(driver.folder(place[2]))
+    await by_account(driver, f"cp -a {driver.state} {driver.state}-kept")
+    await job.cancel(*place)
+    await driver.until(lambda: not driver.state.exists())
+    await by_account(driver, f"mv {driver.state}-kept {driver.state}")
+    if not is_marked:
+        (driver.state / "marked").unlink()
+    driver.ask("ALTER SYSTEM SET jit = off")
+    driver.ask("SELECT pg_reload_conf()")
+    driver.ask("CREATE ROLE benchhub_keeper")
+    driver.ask("COMMENT ON ROLE benchhub_keeper IS 'elsewhere:/work'")
+    try:
+        reason = await put_back(driver.connections, driver.target, driver.work)
+        assert is_held(reason) is is_marked and driver.state.exists() is is_marked
+        assert driver.holder == "elsewhere:/work" and driver.auto_lines == ["jit = 'off'"]
+    finally:
+        driver.ask("DROP ROLE benchhub_keeper")
+    assert await put_back(driver.connections, driver.target, driver.work) == ""
+    assert driver.auto_lines == ([] if is_marked else ["jit = 'off'"])
