@@ -44,6 +44,7 @@ else
     cluster_locked cluster_keep {{fingerprint}} "$loaded_s" 2> copy.err ||
         [ -e copy.refused ] || copy_refuse 'No copy was kept: see copy.err.'
 fi
+copies_keys > copies.txt
 """
 STOP_LEFTOVER = f"""\
 [ ! -e {FILE} ] || {{ . ./{FILE}; cluster_locked cluster_stop_of "$(pwd)" {LEFTOVER_STOP_S}; }}

@@ -5,7 +5,8 @@
 #   copies/KEY     data, fingerprint: there only when complete
 #   copies/making  what is not complete yet, and is never read
 #
-# What came of it stands in the attempt's files copy.txt (name value) and copy.refused (a sentence).
+# What came of it stands in the attempt's files copy.txt (name value), copy.refused (a sentence) and copies.txt (the keys
+# of all copies that there are after the load, as it may have removed others).
 COPIES_KEPT=4
 COPY_MARGIN_KB=262144 # beside the copy itself: a server needs room for its log
 
@@ -118,10 +119,13 @@ copies_make_room() {
     done
 }
 
-# The copies that there are, one a line: key and kilobytes.
-copies_list() {
+# The copies that there are, one a line: their keys; and with their kilobytes.
+copies_keys() {
     for copy in "$cluster"/copies/*; do
-        [ ! -d "$copy/data" ] || [ "${copy##*/}" = making ] || echo "${copy##*/} $(copy_kb "$copy")"
+        [ ! -d "$copy/data" ] || [ "${copy##*/}" = making ] || echo "${copy##*/}"
     done
+}
+copies_list() {
+    for key in $(copies_keys); do echo "$key $(copy_kb "$cluster/copies/$key")"; done
 }
 copies_discard() { rm -rf -- "$cluster/copies"; }

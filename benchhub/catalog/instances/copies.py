@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from benchhub.analysis.protocol import digest
-from benchhub.analysis.words import short_time
+from benchhub.analysis.words import count, short_time, word
 from benchhub.catalog.models import Cluster, Configuration, DataCopy
 from runners import contract
 from runners.contract import Outputs
 from runners.tools.printed import text_of
 
 RESTORED = "Restored from a copy"
-TIMES_FILE, REFUSED_FILE = "copy.txt", "copy.refused"
+TIMES_FILE, REFUSED_FILE, KEYS_FILE = "copy.txt", "copy.refused", "copies.txt"
+MOST_KEYS_BYTES = 10_000
 KEY_LENGTH, LONGEST_REASON = 32, 500
 LARGEST = 1e13
 # The settings by which a load leaves other files than another one of the same data set.
@@ -43,7 +44,11 @@ def decided(planned: contract.DataCopy, row: DataCopy | None) -> contract.DataCo
 
 
 def note(cluster: Cluster, copy: contract.DataCopy, recipe: Mapping[str, Any], outputs: Outputs) -> str:
-    """Store what a load says of its copy; return it as a sentence, empty where it had nothing to do with one."""
+    """Store what a load says of its copy and of others; return it as sentences, empty where it had to do with none."""
+    return " ".join(filter(None, [_note_own(cluster, copy, recipe, outputs), _note_removed(cluster, outputs)]))
+
+
+def _note_own(cluster: Cluster, copy: contract.DataCopy, recipe: Mapping[str, Any], outputs: Outputs) -> str:
     times, reason = read_times(outputs), text_of(outputs.files.get(REFUSED_FILE, b"")).strip()[:LONGEST_REASON]
     rows = DataCopy.objects.filter(cluster=cluster, key=copy.key)
     is_shared = {"shares_blocks": "shared" in times}
@@ -63,6 +68,16 @@ def note(cluster: Cluster, copy: contract.DataCopy, recipe: Mapping[str, Any], o
         return _kept(row)
     rows.update(is_there=False)
     return reason
+
+
+def _note_removed(cluster: Cluster, outputs: Outputs) -> str:
+    """Store which other copies are gone since; where nothing lists them, nothing is known of any."""
+    if KEYS_FILE not in outputs.files:
+        return ""
+    keys = text_of(outputs.files[KEYS_FILE])[:MOST_KEYS_BYTES].split()
+    removed = DataCopy.objects.filter(cluster=cluster, is_there=True).exclude(key__in=keys).update(is_there=False)
+    gone = f"{count(removed, 'other copy', 'other copies')} {word('is', removed, 'are')} gone"
+    return f"{gone}: a load removes those used longest ago where it needs their room." if removed else ""
 
 
 def _restored(times: Mapping[str, float], loaded_s: float | None) -> str:

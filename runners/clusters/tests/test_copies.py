@@ -93,8 +93,9 @@ async def test_a_few_copies_are_kept_and_the_one_used_longest_ago_goes_first(dri
     folder = driver.folder / "copies"
     for number in range(3):
         (folder / f"{number}" / "data").mkdir(parents=True)
-    await loaded(driver, DataCopy(OTHER, keeps=True))
+    outputs = await loaded(driver, DataCopy(OTHER, keeps=True))
     assert copies(driver) == ["0", "1", "2", OTHER]
+    assert outputs.files["copies.txt"].decode().split() == ["0", "1", "2", OTHER]
 
 
 @pytest.mark.parametrize(("held_kb", "left"), [(1500, []), (900, ["0", "1"])])

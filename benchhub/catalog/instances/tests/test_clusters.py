@@ -9,8 +9,10 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing as bench
 from benchhub.bench.plan.systems import system_under_test
+from benchhub.catalog.instances import copies
 from benchhub.catalog.instances.clusters import asked_cluster, initdb_options, refusals
 from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
+from runners.contract import DataCopy, Outputs
 
 pytestmark = pytest.mark.django_db
 CLUSTER_QUERIES = 5  # session, user, cluster, configurations, permits
@@ -210,3 +212,18 @@ def test_a_setting_with_capitals_is_taken_as_the_server_takes_it_and_told_to_a_r
         request = asked_cluster(cluster, configuration)
         assert dict(request.settings) == {"TimeZone": "UTC", "work_mem": "1MB"}
         assert dict(request.settings_in_force) == {"TimeZone": "UTC", "work_mem": "1024"}
+
+
+def test_copies_that_a_load_removed_are_listed_no_more_and_its_reason_says_so(own):
+    row = {"recipe": {"tool": "pgbench"}, "size_bytes": 2**26, "loaded_s": 40, "copied_s": 3}
+    keys = [letter * 32 for letter in "abc"]
+    for key in keys:
+        own.copies.create(key=key, **row)
+    times = b"copied_s 2\nloaded_s 30\nkilobytes 1000\n"
+    outputs = Outputs(0, b"", b"", {"copy.txt": times, "copies.txt": f"{keys[0]}\n{keys[2]}\n".encode()})
+    reason = copies.note(own, DataCopy(keys[0], keeps=True), row["recipe"], outputs)
+    assert reason.endswith("1 other copy is gone: a load removes those used longest ago where it needs their room.")
+    assert [copy.key for copy in own.copies.filter(is_there=True).order_by("key")] == [keys[0], keys[2]]
+    silent = Outputs(0, b"", b"", {"copy.txt": times})
+    assert "gone" not in copies.note(own, DataCopy(keys[0], keeps=True), row["recipe"], silent)
+    assert own.copies.filter(is_there=True).count() == 2
