@@ -174,6 +174,7 @@ class Expectation:
     `average_latency` says what the printed average is: timed one by one, or of clients and rate unless a deviation
     stands beside it; empty where it is read from the log. `longest_pause_ms` is how long a client may pause before a
     transaction, by design. `is_steady`: the load stays the same for the whole run, so that throughput should too.
+    `peak_ratio` is its highest planned rate over the average; `fewest_threads` work then, however few were asked for.
     """
 
     commits_per_transaction: int | None = 1
@@ -182,3 +183,5 @@ class Expectation:
     average_latency: Literal["", "timed", "of clients"] = ""
     longest_pause_ms: float = 0.0
     is_steady: bool = True
+    peak_ratio: float = 1.0
+    fewest_threads: int = 1

@@ -119,8 +119,10 @@ def _client_bound(facts: RunFacts) -> Iterator[Doubt]:
         )
         yield Doubt("client-bound", text)
     elif facts.thread_busy_share is not None and facts.thread_busy_share >= BUSY_SHARE:
+        peak = "" if facts.is_steady else "At its highest rate, by the CPU time of a transaction on average: "
+        share = f"{peak}{'The' if facts.is_steady else 'the'} load generator's threads"
         text = (
-            f"The load generator's threads were {min(1.0, facts.thread_busy_share):.0%} busy: it may be the limit. "
+            f"{share} were {min(1.0, facts.thread_busy_share):.0%} busy: it may be the limit. "
             "Give it more threads, or a driver of its own."
         )
         yield Doubt("client-bound", text)

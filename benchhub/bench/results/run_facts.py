@@ -10,6 +10,7 @@ from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.doubts.verdict import RunFacts
 from benchhub.bench.models import Run
 from runners import tools
+from runners.tools.kinds import Expectation
 
 CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
@@ -27,7 +28,8 @@ def facts(
     `series` is the throughput over time with its step in seconds; `deltas` as counters.deltas has them.
     """
     transactions = measures.get("transactions")
-    is_steady = tools.get(run.spec["tool"]).expectation(run.spec.get("parameters") or {}).is_steady
+    expectation = tools.get(run.spec["tool"]).expectation(run.spec.get("parameters") or {})
+    is_steady = expectation.is_steady
     return RunFacts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
@@ -36,8 +38,7 @@ def facts(
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
-        # Of a load that varies by its plan the average hides a peak at which the generator was busy.
-        thread_busy_share=_thread_busy(run, deltas) if is_steady else None,
+        thread_busy_share=_thread_busy(run, expectation, deltas),
         busy_before=_busy_before(run, deltas),
         stolen_share=_stolen(deltas),
         throttle_events=_throttled(deltas),
@@ -52,12 +53,16 @@ def _busy(cpu: Mapping[str, float]) -> float | None:
     return 1 - cpu["idle_share"] - cpu.get("iowait_share", 0) if "idle_share" in cpu else None
 
 
-def _thread_busy(run: Run, deltas: Mapping[str, Any]) -> float | None:
-    """Return the share of their time that threads were busy, what works beside the load generator included."""
-    elapsed_s, threads = deltas.get("elapsed_s"), min(run.threads, run.clients)
+def _thread_busy(run: Run, expectation: Expectation, deltas: Mapping[str, Any]) -> float | None:
+    """Return the share of their time that threads were busy, what works beside the load generator included.
+
+    Of a load that varies by its plan that is its peak, where a transaction takes the CPU time that it takes on average.
+    """
+    elapsed_s = deltas.get("elapsed_s")
+    threads = max(min(run.threads, run.clients), expectation.fewest_threads)
     if not elapsed_s or "load_cpu_s" not in deltas or threads < 1:
         return None
-    return float(deltas["load_cpu_s"] / (threads * elapsed_s))
+    return float(deltas["load_cpu_s"] / (threads * elapsed_s)) * expectation.peak_ratio
 
 
 def _busy_before(run: Run, deltas: Mapping[str, Any]) -> dict[str, float]:

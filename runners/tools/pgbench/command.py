@@ -15,7 +15,7 @@ from runners.tools.shell import SCRIPT_REFUSED, program, psql, verified
 
 from .check import check_command
 from .log import REDUCE_AWK
-from .pacing import scripts, segments
+from .pacing import live, scripts, segments
 from .pacing.layers import at_first_rate, layer_spec
 from .pacing.segments import SEGMENTS_AWK, SEGMENTS_FILE, START_FILE
 from .pacing.shape import Layer, Shape
@@ -178,12 +178,13 @@ rc=0
 def _shaped_command(spec: RunSpec, parameters: Parameters, shape: Shape) -> str:
     """Return the command that runs the processes of a load shape; what they print comes out in their order at the end.
 
-    Its exit code is that of the last process that failed.
+    Their progress is printed as one, meanwhile. Its exit code is that of the last process that failed.
     """
-    layers = list(enumerate(shape.layers(spec.clients, spec.threads)))
+    own = shape.layers(spec.clients, spec.threads)
+    layers = list(enumerate(own))
     starts = "".join(
         f"(sleep {layer.start_s}; exec {' '.join(_layer_words(spec, layer, number))}) > layer_{number}.out"
-        f' 2> layer_{number}.err &\nprocesses="$processes $!"\n'
+        f' 2>> layer_{number}.err &\nprocesses="$processes $!"\n'
         for number, layer in layers
     )
     outputs, errors = (" ".join(f"layer_{number}.{end}" for number, _ in layers) for end in ("out", "err"))
@@ -193,9 +194,9 @@ rc=0
 processes=
 {scripts.write_command(spec, parameters)}{logs}date +%s > started_epoch && date +%s.%N > {START_FILE} || rc=1
 if [ "$rc" -eq 0 ]; then
-{starts}for process in $processes; do wait "$process" || rc=$?; done
-cat {outputs}
-cat {errors} >&2
+{live.begin_commands(own)}{starts}for process in $processes; do wait "$process" || rc=$?; done
+{live.end_commands()}cat {outputs}
+grep -h -v '^progress: ' {errors} >&2
 rm -f {outputs} {errors}
 fi
 (exit "$rc")

@@ -189,11 +189,13 @@ class Pgbench(Tool):
         return output.LAYOUT.parts(text)
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
-        think = pacing.think_of(parameters)
+        think, shape = pacing.think_of(parameters), pacing.shape_of(parameters)
         return Expectation(
             commits_per_transaction=None if "scripts" in parameters else 1,
-            is_rate_limited=bool(parameters.get("rate_tps") or parameters.get("load_shape")),
-            is_steady=not parameters.get("load_shape"),
+            is_rate_limited=bool(parameters.get("rate_tps") or shape),
+            is_steady=not shape,
+            peak_ratio=shape.peak_ratio if shape else 1.0,
+            fewest_threads=shape.fewest_threads if shape else 1,
             connects_each=bool(parameters.get("connect_each")),
             average_latency="" if think else "of clients",
             longest_pause_ms=think.longest_ms if think else 0.0,

@@ -49,9 +49,21 @@ def test_a_load_that_varies_by_its_plan_is_not_judged_by_how_steady_it_was():
     assert facts_of({}, series=series).steadiness is not None
     shaped = facts_of({}, series=series, parameters={"load_shape": "100 for 30, 400 for 30"})
     assert (shaped.steadiness, shaped.covered_s, of_run(shaped).doubts) == (None, 60.0, ())
-    counted = {"elapsed_s": 60.0, "load_cpu_s": 228.0}
-    assert facts_of(counted, parameters={"load_shape": "100 for 30, 400 for 30"}).thread_busy_share is None
     assert "steadiness, which takes 20 values" not in of_run(shaped).unchecked
+
+
+def test_whether_the_generator_was_the_limit_of_a_load_that_varies_is_asked_at_its_highest_rate():
+    # 144 of 4 threads x 60 s = 60% on average, of 250 TPS; at 400 TPS that is 96%.
+    shaped = facts_of({"elapsed_s": 60.0, "load_cpu_s": 144.0}, parameters={"load_shape": "100 for 30, 400 for 30"})
+    assert shaped.thread_busy_share == pytest.approx(0.96)
+    [doubt] = of_run(shaped).doubts
+    assert doubt.code == "client-bound" and doubt.text.startswith("At its highest rate, by the CPU time")
+    assert "whether the load generator was the limit" not in of_run(shaped).unchecked
+    assert of_run(facts_of({"elapsed_s": 60.0, "load_cpu_s": 144.0})).doubts == ()
+    # Five rates are five processes, and so at least five threads.
+    steps = ", ".join(f"{rate_tps} for 12" for rate_tps in (100, 200, 300, 400, 500))
+    stepped = facts_of({"elapsed_s": 60.0, "load_cpu_s": 150.0}, parameters={"load_shape": steps})
+    assert stepped.thread_busy_share == pytest.approx(150 / (5 * 60) * 500 / 300)
 
 
 def test_the_series_says_how_long_the_run_was_covered():

@@ -58,6 +58,16 @@ class Shape:
         return max(segment.rate_tps for segment in self.segments)
 
     @property
+    def peak_ratio(self) -> float:
+        """Return the highest rate over the average."""
+        return self.peak_tps * self.duration_s / sum(self.planned_tps)
+
+    @property
+    def fewest_threads(self) -> int:
+        """Return how many processes are at work at the highest rate: each has a thread of its own."""
+        return len({segment.rate_tps for segment in self.segments})
+
+    @property
     def ends_s(self) -> tuple[int, ...]:
         """Return when each segment ends, in seconds from the beginning of the run."""
         return tuple(accumulate(segment.duration_s for segment in self.segments))

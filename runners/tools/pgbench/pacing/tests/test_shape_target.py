@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def test_a_burst_is_offered_in_its_seconds_while_the_other_connections_are_kept(
     load(cluster, tmp_path, shaped)
     assert run(cluster, tmp_path, PGBENCH.warmup_command(shaped)).returncode == 0
     outputs = run(cluster, tmp_path, measured_and_reduced(shaped))
+    # All processes print one rate while they run, and none its own at the end.
+    progress = [line for line in outputs.stderr.decode().splitlines() if line.startswith("progress: ")]
+    assert progress and all(
+        re.fullmatch(r"progress: \d+\.\d s, \d+\.0 tps of all processes", line) for line in progress
+    )
     result = PGBENCH.parse(shaped, outputs)
     measures = numbers(result)
     # 550 transactions by chance, of which connecting may cost some.
