@@ -48,6 +48,7 @@ UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles
 WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
 PENDING = "waits for a restart already, which would put it in force: restart the server first."
+STANDBYS = "of a server with standbys is left alone: they stop where theirs is smaller."
 EDITED = "was edited since the server read it, and a reload would put that in force: reload the server first."
 
 
@@ -109,12 +110,16 @@ def _here(name: str, statement: str) -> str:
 
 def _refusals(names: str, *, restarts: bool) -> str:
     """Return SQL that gives a sentence for whatever speaks against changing the settings right now."""
+    standbys = (
+        f" UNION ALL SELECT name || ' {STANDBYS}' FROM pg_settings WHERE name IN ({names})"
+        " AND name = 'max_connections' AND EXISTS (SELECT FROM pg_stat_replication)"
+    )
     pending = f" UNION ALL SELECT name || ' {PENDING}' FROM pg_settings WHERE pending_restart"
     return (
         f"SELECT name || ' {ALTERED}' FROM pg_settings WHERE name IN ({names}) AND source IN ({SOURCES})"
         f" UNION ALL SELECT sourcefile || ' {EDITED}' FROM (SELECT DISTINCT sourcefile FROM pg_file_settings"
         f" WHERE sourcefile IS NOT NULL) AS f WHERE (pg_stat_file(sourcefile)).modification > pg_conf_load_time()"
-        f"{pending if restarts else ''}"
+        f"{standbys}{pending if restarts else ''}"
     )
 
 

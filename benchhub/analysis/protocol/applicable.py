@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from .guests import OWNER_ALONE, is_grantable
+from .guests import OWNER_ALONE, beyond_bounds, is_grantable
 from .parameters import CHOSEN_BY_SERVER, Parameter, in_force, unit_bytes
 
 PLACE = "BenchHub sets it itself, so that the cluster stays in its folder and on its socket"
@@ -55,7 +55,7 @@ REFUSED_TO_GUESTS: tuple[tuple[str, str], ...] = (
     ("default_transaction_.*|(statement|lock|transaction|idle_.*)_timeout", "it would end what others do"),
     ("(shared|session|local)_preload_libraries", "it loads a library into somebody's server"),
     ("search_path", "it belongs to a database or a role"),
-    ("max_connections|max_worker_processes|max_locks_per_transaction", BACKUPS),
+    ("max_worker_processes|max_locks_per_transaction", BACKUPS),
     ("db_user_namespace|lo_compat_privileges", ACCESS),
     ("standard_conforming_strings|backslash_quote|client_min_messages|default_table_access_method", MEANING),
     ("debug_.*|trace_.*|wal_consistency_checking", "it is for developers of PostgreSQL"),
@@ -116,7 +116,8 @@ def refusal(name: str, value: str, server: Server) -> str:
         in_force(parameter, value)
     except ValueError as error:
         return f"{name} {error}"
-    return _beyond_memory(parameter, value, server) or _not_installed(name, value, server)
+    guest = beyond_bounds(name, in_force(parameter, value), parameter.default) if server.is_somebodys else ""
+    return guest or _beyond_memory(parameter, value, server) or _not_installed(name, value, server)
 
 
 def _never(word: str, server: Server) -> str:

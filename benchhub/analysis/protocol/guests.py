@@ -23,12 +23,28 @@ THEMES: tuple[tuple[str, str], ...] = (
     ("reading", "(effective|maintenance)_io_concurrency|io_(method|workers|max_concurrency|(max_)?combine_limit)"),
     ("vacuum", "vacuum_cost_(delay|limit|page_dirty|page_hit|page_miss)|autovacuum|autovacuum_max_workers"),
     ("vacuum", "autovacuum_(naptime|vacuum_cost_(delay|limit)|(analyze|vacuum(_insert)?)_(threshold|scale_factor))"),
+    ("connections", "max_connections"),
     ("logging", "log_(checkpoints|autovacuum_min_duration|lock_waits|temp_files)|track_(wal_)?io_timing"),
 )
 OWNER_ALONE = "its owner alone sets it, as it is none of the settings that runs may change on somebody's server"
+MOST_CONNECTIONS = 5_000
 _GRANTABLE = tuple(re.compile(pattern) for _, pattern in THEMES)
 
 
 def is_grantable(name: str) -> bool:
     """Tell whether an owner's grant is for this setting; the server reads names in small or capital letters."""
     return any(pattern.fullmatch(name.lower()) for pattern in _GRANTABLE)
+
+
+def beyond_bounds(name: str, value: str, in_force: str) -> str:
+    """Return why a run may not give a setting this value, as a sentence; empty if it may. Both are as pg_settings says.
+
+    Fewer connections than the server has now would lock others out.
+    """
+    if name != "max_connections":
+        return ""
+    if in_force.isdecimal() and int(value) < int(in_force):
+        return f"{name} is {in_force} there, and runs only raise it: leave it out, or write {in_force} or more."
+    if int(value) > MOST_CONNECTIONS:
+        return f"{name} may be {MOST_CONNECTIONS:,} at most on somebody's server, not {int(value):,}."
+    return ""

@@ -273,7 +273,7 @@ def test_what_reports_tune_is_taken_on_the_server_of_somebody():
     [
         ("db_user_namespace", "on"), ("lo_compat_privileges", "on"), ("standard_conforming_strings", "off"),
         ("backslash_quote", "on"), ("old_snapshot_threshold", "1"), ("temp_file_limit", "0"),
-        ("client_min_messages", "error"), ("max_connections", "4"), ("max_worker_processes", "0"),
+        ("client_min_messages", "error"), ("max_worker_processes", "0"),
         ("autovacuum_freeze_max_age", "100000"), ("array_nulls", "off"), ("transform_null_equals", "on"),
         ("exit_on_error", "on"), ("max_files_per_process", "64"), ("max_stack_depth", "100"), ("TimeZone", "UTC"),
         ("track_counts", "off"), ("log_statement", "all"), ("jit_dump_bitcode", "on"), ("jit_provider", "x"),

@@ -18,6 +18,7 @@ PARAMETERS = {
     "jit": {"kind": "bool", "context": "user", "source": "command line"},
     "fsync": {"kind": "bool", "context": "sighup"},
     "min_wal_size": {"kind": "integer", "unit": "MB", "context": "sighup", "lowest": "2", "default": "80"},
+    "max_connections": {"kind": "integer", "context": "postmaster", "lowest": "1", "default": "200"},
     "wal_segment_size": {"kind": "integer", "unit": "B", "context": "internal", "default": "67108864"},
 }
 
@@ -91,6 +92,21 @@ def test_a_restart_applies_all_and_comes_before_each_run_whatever_its_configurat
 def test_what_no_run_may_set_there_is_refused_by_name(server, settings, sentence):
     [refusal] = refusals(granted(server, "restart", COMMAND), **settings)
     assert sentence in refusal
+
+
+@pytest.mark.parametrize(
+    ("grant", "value", "words"),
+    [
+        ("restart", "300", ""),
+        ("restart", "200", ""),
+        ("restart", "199", "max_connections is 200 there, and runs only raise it: leave it out, or write 200 or more."),
+        ("restart", "5001", "max_connections may be 5,000 at most on somebody's server, not 5,001."),
+        ("reload", "300", "max_connections takes effect at a restart alone, and the grant of theirs is for a reload."),
+    ],
+)
+def test_a_restart_raises_the_number_of_connections_and_locks_nobody_out(server, grant, value, words):
+    granted(server, grant, COMMAND if grant == "restart" else "")
+    assert refusals(server, max_connections=value) == ([words] if words else [])
 
 
 def test_what_the_server_is_meant_to_have_anyway_is_neither_applied_nor_refused(server):
