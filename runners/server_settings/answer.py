@@ -11,7 +11,6 @@ from runners.readings import storable
 
 LOG_FILE = "server_settings.log"
 MOST_BYTES = 256 << 10
-LONGEST_REASON = 500
 LINE = re.compile(r"(before|applied|end|after) ([A-Za-z_]{1,80}) (.{0,1000})")
 HELD = (
     "changes settings of this server already. If no BenchHub runs there any more, put them back by its"
@@ -32,14 +31,10 @@ class ServerValue:
 
 @dataclass(frozen=True, slots=True)
 class ServerLog:
-    """The settings of a run by name. `is_overdue`: put back at a deadline, while the run went on.
-
-    `left` says why they could not be put back; empty where they were.
-    """
+    """The settings of a run by name. `is_overdue`: put back at a deadline, while the run went on."""
 
     values: Mapping[str, ServerValue] = field(default_factory=dict)
     is_overdue: bool = False
-    left: str = ""
 
 
 def read_log(log: bytes, names: Mapping[str, str]) -> ServerLog:
@@ -49,9 +44,7 @@ def read_log(log: bytes, names: Mapping[str, str]) -> ServerLog:
     for line in lines:
         if (match := LINE.fullmatch(line)) and match[2] in names:
             rows.setdefault(match[2], {})[match[1]] = str(storable(match[3]))
-    left = [line.removeprefix("left ") for line in lines if line.startswith("left ")]
-    reason = str(storable("".join(left[-1:])[:LONGEST_REASON])).strip()
-    return ServerLog({name: ServerValue(**values) for name, values in rows.items()}, "overdue" in lines, reason)
+    return ServerLog({name: ServerValue(**values) for name, values in rows.items()}, "overdue" in lines)
 
 
 def is_held(stderr: str) -> bool:
@@ -64,17 +57,11 @@ def facts(log: ServerLog) -> dict[str, dict[str, str | None]]:
     return {name: asdict(value) for name, value in log.values.items()}
 
 
-def unrestored(requests: Mapping[str, str], log: ServerLog) -> str:
-    """Return why nothing proves that all is as it was before the run, as a sentence; empty where it is proved."""
-    if log.left:
-        return log.left
-    values = {name: log.values.get(name, ServerValue()) for name in requests}
-    names = [name for name, value in values.items() if value.before != value.after]
-    return f"Nothing proves that {', '.join(names)} is what it was before the run." if names else ""
+def doubts(requests: Mapping[str, str], log: ServerLog, *, is_put_back: bool) -> Iterator[Doubt]:
+    """Yield a doubt for each setting that did not last as it was applied, and for what was not put back.
 
-
-def doubts(requests: Mapping[str, str], log: ServerLog) -> Iterator[Doubt]:
-    """Yield a doubt for each setting that did not last as it was applied, and for what was not put back."""
+    `is_put_back`: the host has said so since. Its word counts whatever the log lacks, which ends where its keeper does.
+    """
     if requests and log.is_overdue:
         text = "The settings of the server were put back at a deadline, before the run had ended."
         yield Doubt("server-settings-overdue", text)
@@ -85,6 +72,7 @@ def doubts(requests: Mapping[str, str], log: ServerLog) -> Iterator[Doubt]:
         elif value.end != value.applied:
             actual = f"{name} was {value.end} at the end of the run, although {value.applied} had been applied"
             yield Doubt("server-settings-changed", f"{actual}: something else changed it.")
-    if unrestored(requests, log):
+    values = [log.values.get(name, ServerValue()) for name in requests]
+    if not is_put_back or any(value.after not in (None, value.before) for value in values):
         text = f"Nothing proves that the server has {', '.join(requests) or 'its settings'} as before the run."
         yield Doubt("server-settings-left", text)

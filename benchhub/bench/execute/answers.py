@@ -288,7 +288,10 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             **({"os_settings": os_answer.facts(os_log)} if os_settings else {}),
             **({"server_settings": server_answer.facts(server_log)} if change else {}),
         },
-        doubts=(*os_answer.doubts(os_settings, os_log), *server_answer.doubts(change, server_log)),
+        doubts=(
+            *os_answer.doubts(os_settings, os_log),
+            *server_answer.doubts(change, server_log, is_put_back=not ended.unrestored),
+        ),
         restarted=bool(counters.deltas.get("restarted")),
     )
 
