@@ -24,6 +24,7 @@ TARGET_HALF = {
     "runners.server_settings.script",
     "runners.server_settings.put_back",
     "runners.builds.work",
+    "runners.builds.tags",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
 OPERATIONS = ("benchhub.celery", "benchhub.release", "benchhub.silence")

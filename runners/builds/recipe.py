@@ -54,6 +54,11 @@ class Recipe:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
+    def is_of_tag(self) -> bool:
+        """Tell whether the source is a tag of git, which may be moved to another commit."""
+        return self.kind == "git" and not COMMIT.fullmatch(self.revision)
+
+    @property
     def source_text(self) -> str:
         """Name the source as people do."""
         if self.kind == "release":

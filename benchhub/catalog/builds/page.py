@@ -31,7 +31,7 @@ class SourceBuildPage:
     @property
     def title(self) -> str:
         version = self.build.facts.get("version")
-        source = self.build.recipe.source_text
+        source = self.build.source_text
         return f"PostgreSQL {version} from {source}" if version else f"PostgreSQL from {source}"
 
     @property
@@ -49,7 +49,10 @@ class SourceBuildPage:
         rows = [
             Fact("Source", build.place),
             Fact("Release", build.revision if build.kind == "release" else None),
-            Fact("Commit or tag", build.revision if build.kind == "git" else None),
+            Fact("Tag", build.source_facts.get("tag")),
+            Fact(
+                "Commit or tag" if build.recipe.is_of_tag else "Commit", build.revision if build.kind == "git" else None
+            ),
             Fact("Commit that was built", build.source_facts.get("commit")),
             Fact("SHA-256 of the tarball", build.source_facts.get("sha256") or self._tarball_sha256),
             Fact("Options of configure", options_text(build) or "none"),

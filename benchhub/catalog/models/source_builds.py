@@ -90,11 +90,17 @@ class SourceBuild(models.Model):
         constraints = [models.UniqueConstraint(fields=["host", "digest"], name="source_build_once")]
 
     def __str__(self) -> str:
-        return f"build of {self.recipe.source_text} on {self.host}"
+        return f"build of {self.source_text} on {self.host}"
 
     @property
     def recipe(self) -> Recipe:
         return Recipe(cast(Kind, str(self.kind)), self.revision, self.place, tuple(self.options))
+
+    @property
+    def source_text(self) -> str:
+        """Name the source as people do: a tag by its name, with the commit that it was of."""
+        tag, text = self.source_facts.get("tag"), self.recipe.source_text
+        return f"git {tag} ({self.revision[:12]})" if tag else text
 
     @property
     def bin_directory(self) -> str:

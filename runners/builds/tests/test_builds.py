@@ -4,13 +4,16 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
 from dataclasses import replace
 
 import pytest
 
 from runners import job
+from runners.builds import tags
 from runners.builds import work as builds
 from runners.builds.recipe import Recipe
+from runners.builds.tags import TagError
 from runners.builds.testing import make_repository, make_source, make_tarball
 from runners.clusters.visit import HostBusyError
 from runners.job import StartOutcome
@@ -134,8 +137,34 @@ async def test_git_is_built_at_a_commit_or_a_tag_and_the_commit_is_written_down(
     for number, revision in enumerate(("0" * 40, "REL_99"), start=3):
         outcome = await bench.build(bench.order(**place, revision=revision), number)
         assert outcome.error.startswith(f"There is no {revision} at file://")
+    await asserts_tags(bench, place, commit)
     outcome = await bench.build(bench.order(kind="git", place=f"file://{bench.place}/no", revision="REL_17_2"), 5)
     assert outcome.error.startswith("The host could not fetch from file://")
+
+
+async def asserts_tags(bench, place, commit):
+    """A tag is told by its commit, also where it is an object of its own, and anew once it was moved."""
+
+    def tag(*words):
+        subprocess.run(["git", "-c", "safe.directory=*", "-C", bench.source, *words], check=True, capture_output=True)
+
+    async def commit_of(revision):
+        return await tags.resolve(bench.connections, bench.target, bench.order(**place, revision=revision).recipe)
+
+    author = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    tag(*author, "tag", "-a", "-m", "of its own", "OWN")
+    assert {await commit_of("REL_17_2"), await commit_of("OWN")} == {commit}
+    tag(*author, "commit", "--allow-empty", "-q", "-m", "later")
+    tag("tag", "-f", "REL_17_2")
+    moved = await commit_of("REL_17_2")
+    assert moved != commit and await commit_of("OWN") == commit
+    built = {bench.order(**place, revision=revision).recipe.digest for revision in (commit, moved, "REL_17_2")}
+    assert len(built) == 3
+    with pytest.raises(TagError, match="There is no REL_99 at file://"):
+        await commit_of("REL_99")
+    with pytest.raises(TagError, match="The host could not fetch from file://"):
+        order = bench.order(kind="git", place=f"file://{bench.place}/no", revision="REL_17_2")
+        await tags.resolve(bench.connections, bench.target, order.recipe)
 
 
 async def test_each_failure_is_a_sentence_and_leaves_no_half_build(bench):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,12 +12,15 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold
 from benchhub.catalog.models import SourceBuild, SourceBuildLog
-from runners.builds.work import Outcome
+from runners.builds.work import EMPTY_LOG, Outcome
 
-from .steps import Answer, Done, Ended, Goes, Started, Waits
+from .steps import Answer, Done, Ended, Goes, Resolved, Started, Waits
 
 State = SourceBuild.State
 LONGEST_TAIL = 256 << 10
+SAME_COMMIT = (
+    "{} is commit {} now, of which this host has a build with these options already: use that one, or build it again."
+)
 WAITS = "Another job still runs on the host: it begins when that has ended."
 
 
@@ -26,6 +30,8 @@ def store(
 ) -> None:
     """Write the answer of a visit down, unless the claim on the build is no longer the newest."""
     match answer:
+        case Resolved():
+            _store_commit(build, claimed, answer)
         case Started():
             claimed.update(started_at=Now(), visit_until=None, contact_error="")
         case Waits():
@@ -37,6 +43,17 @@ def store(
             _store_end(build, claimed, answer)
         case Done():
             _store_removal(build, claimed)
+
+
+def _store_commit(build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Resolved) -> None:
+    """Make it the build of that commit; one that the host has already is not built again under another name."""
+    tag = build.revision
+    digest = replace(build.recipe, revision=answer.commit).digest
+    if SourceBuild.objects.filter(host=build.host_id, digest=digest).exists():
+        _store_end(build, claimed, Ended(Outcome(EMPTY_LOG, SAME_COMMIT.format(tag, answer.commit[:12]))))
+        return
+    source = {"revision": answer.commit, "digest": digest, "source_facts": {"tag": tag}}
+    claimed.update(**source, visit_until=None, contact_error="")
 
 
 def _progress(build: SourceBuild, answer: Goes) -> dict[str, Any]:
@@ -56,7 +73,7 @@ def _store_end(build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Ended
     state = State.CANCELLED if answer.is_cancelled else State.FAILED if outcome.error else State.BUILT
     fields: dict[str, Any] = {"state": state, "error": outcome.error, "ended_at": Now(), "is_tidy": False, "step": ""}
     if outcome.facts:
-        fields |= {"facts": dict(outcome.facts), "source_facts": dict(outcome.source or {})}
+        fields |= {"facts": dict(outcome.facts), "source_facts": {**build.source_facts, **(outcome.source or {})}}
     text = tail("", outcome.log.content[-LONGEST_TAIL:])
     if not claimed.update(**fields, log_tail=text, visit_until=None, contact_error="", is_cancel_asked=False):
         return

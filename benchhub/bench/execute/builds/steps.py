@@ -10,7 +10,8 @@ from typing import Literal
 
 from benchhub.bench.execute.steps import MOST_COLLECTIONS
 from runners import job
-from runners.builds import work
+from runners.builds import tags, work
+from runners.builds.tags import TagError
 from runners.builds.work import EMPTY_LOG, Order, Outcome
 from runners.job import Attempt, StartOutcome
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
@@ -26,7 +27,7 @@ GRACE_S = 5
 _failed_collections: Counter[Attempt] = Counter()
 
 
-Purpose = Literal["start", "look", "cancel", "tidy", "remove"]
+Purpose = Literal["resolve", "start", "look", "cancel", "tidy", "remove"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ class Visit:
     log_offset: int = 0
     is_suspected: bool = False
     is_cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Its tag is of this commit now, by which it is built."""
+
+    commit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +83,15 @@ class Done:
     """What was to be removed is gone: the build, or what its job left."""
 
 
-Answer = Started | Waits | Goes | Ended | Done
+Answer = Resolved | Started | Waits | Goes | Ended | Done
 
 
 async def step(over: Connections, visit: Visit) -> Answer:
     """Take the step that the visit is for. Raises as `Connections.run`, and HostBusyError of a removal."""
     async with asyncio.timeout(VISIT_TIMEOUT_S):
         match visit.purpose:
+            case "resolve":
+                return await _resolve(over, visit)
             case "start":
                 return await _start(over, visit)
             case "look":
@@ -93,6 +103,13 @@ async def step(over: Connections, visit: Visit) -> Answer:
             case "remove":
                 await work.remove(over, visit.target, visit.attempt, visit.order.recipe.digest)
     return Done()
+
+
+async def _resolve(over: Connections, visit: Visit) -> Resolved | Ended:
+    try:
+        return Resolved(await tags.resolve(over, visit.target, visit.order.recipe))
+    except TagError as error:
+        return Ended(Outcome(EMPTY_LOG, str(error)))
 
 
 async def _start(over: Connections, visit: Visit) -> Answer:

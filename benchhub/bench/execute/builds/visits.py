@@ -60,7 +60,9 @@ def _purpose(build: SourceBuild) -> Purpose:
         return "tidy"
     if build.is_cancel_asked:
         return "cancel"
-    return "look" if build.started_at else "start"
+    if build.started_at:
+        return "look"
+    return "resolve" if build.recipe.is_of_tag else "start"
 
 
 def _claim(build: SourceBuild) -> bool:

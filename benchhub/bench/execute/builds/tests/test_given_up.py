@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.additions import builds as turns
 from benchhub.bench.execute import loop
-from benchhub.bench.execute.builds import steps, visits
+from benchhub.bench.execute.builds import outcomes, steps, visits
 from benchhub.bench.execute.steps import connections
 from benchhub.bench.execute.visits import with_builds
 from benchhub.bench.models import Hold
@@ -26,6 +26,23 @@ def build(host):
     assert turns.take_turns() == 1
     made.refresh_from_db()
     return made
+
+
+def test_a_tag_is_built_by_its_commit_and_a_moved_one_is_another_build(build):
+    commits = ("1" * 40, "2" * 40)
+    git = {"kind": "git", "revision": "REL_17_2", "place": "https://example.org/postgresql.git"}
+    rows = [
+        SourceBuild.objects.create(host=build.host, **git, digest=str(number), state="building") for number in range(3)
+    ]
+    for row, commit in zip(rows, (*commits, commits[0]), strict=True):
+        assert visits.visit_of(row).purpose == "resolve"
+        outcomes.store(row, visits.claimed(row), steps.Resolved(commit), visits.LOOK_AFTER, visits.BUSY_FOR)
+        row.refresh_from_db()
+    first, moved, same = rows
+    assert (first.revision, moved.revision) == commits and first.digest != moved.digest
+    assert first.digest == first.recipe.digest and visits.visit_of(first).purpose == "start"
+    assert moved.source_text == f"git REL_17_2 ({'2' * 12})"
+    assert (same.state, same.revision) == ("failed", "REL_17_2") and "REL_17_2 is commit 111111111111" in same.error
 
 
 def done(coroutine):
