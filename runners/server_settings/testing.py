@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from runners import job
+from runners.clusters.testing import Victim as RunningAttempt
 from runners.clusters.testing import command_line, place, signalled
 from runners.collection import Collected
 from runners.contract import Endpoint, RunSpec, ServerSettings
@@ -103,3 +104,17 @@ def kill_keeper(folder: Path) -> bool:
     for process in keepers:
         signalled(int(process.name))
     return bool(keepers)
+
+
+class Victim(RunningAttempt):
+    """An attempt that changes somebody's server, to be killed."""
+
+    def keeper(self) -> None:
+        kill_keeper(self.folder)
+
+    def everything(self) -> None:
+        """Kill all at once, as a power cut does: only who comes next can put back."""
+        self.wrapper()
+        self.keeper()
+        self.command()
+        self.keeper()

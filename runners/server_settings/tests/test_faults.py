@@ -14,10 +14,9 @@ import signal
 import pytest
 
 from runners import job
-from runners.clusters.testing import Victim as RunningAttempt
 from runners.clusters.testing import cut_start, is_alive
 from runners.server_settings.put_back import UNDER_WAY, put_back
-from runners.server_settings.testing import kill_keeper
+from runners.server_settings.testing import Victim, kill_keeper
 from runners.ssh import RemoteFailure
 
 pytestmark = pytest.mark.target
@@ -26,18 +25,6 @@ KINDS = ("command", "job", "keeper", "everything", "cancel", "connection")
 LONGEST_S = 4.0  # from the start of an attempt to its end, on a machine that has nothing else to do
 SETTINGS, IN_FORCE = {"work_mem": "6MB", "jit": "off"}, {"work_mem": "6144", "jit": "off"}
 LARGE, LARGE_IN_FORCE = {**SETTINGS, "shared_buffers": "20MB"}, {**IN_FORCE, "shared_buffers": "2560"}
-
-
-class Victim(RunningAttempt):
-    def keeper(self) -> None:
-        kill_keeper(self.folder)
-
-    def everything(self) -> None:
-        """Kill all at once, as a power cut does: only who comes next can put back."""
-        self.wrapper()
-        self.keeper()
-        self.command()
-        self.keeper()
 
 
 def seen(driver):
@@ -95,15 +82,9 @@ async def begun(driver, settings, in_force):
     return place
 
 
-def kill_all(driver, place):
-    victim = Victim(driver, place[2])
-    victim.everything()
-    return victim
-
-
 async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_next(driver):
     place = await begun(driver, SETTINGS, IN_FORCE)
-    kill_all(driver, place)
+    Victim(driver, place[2]).everything()
     assert driver.state.exists() and driver.value("work_mem") == "6MB"
     await job.cancel(*place)
     outputs = (await driver.run(await driver.spec(kind="load"))).outputs
@@ -114,7 +95,7 @@ async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_
 async def test_nothing_starts_while_the_server_is_away_and_its_settings_are_put_back_once_it_is_there(restarting):
     """Stopped by its owner in the midst of a run whose every process is killed."""
     place = await begun(restarting, SETTINGS, IN_FORCE)
-    kill_all(restarting, place)
+    Victim(restarting, place[2]).everything()
     await job.cancel(*place)
     await pg_ctl(restarting, "-m", "fast", "stop")
     try:

@@ -11,9 +11,7 @@ from runners import job
 from runners.password_file import PASSWORD_FILE
 from runners.server_settings.answer import is_held
 from runners.server_settings.put_back import put_back
-from runners.server_settings.testing import Driver, kill_keeper
-
-from .test_faults import kill_all
+from runners.server_settings.testing import Driver, Victim, kill_keeper
 
 pytestmark = pytest.mark.target
 
@@ -80,7 +78,7 @@ async def by_account(driver, command):
 
 async def test_what_a_killed_run_left_keeps_the_other_away_until_it_is_put_back(driver, neighbour, lock):
     place = await held(driver)
-    kill_all(driver, place)
+    Victim(driver, place[2]).everything()
     await job.cancel(*place)
     assert (await started(neighbour, work_mem="7MB"))[1] is job.StartOutcome.HELD
     assert driver.value("jit") == "off"
