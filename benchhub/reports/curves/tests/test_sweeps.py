@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
+from django.utils import timezone
 from plotly.graph_objects import Figure
 from pytest_django.asserts import assertContains, assertNotContains
 
@@ -14,7 +15,10 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
 from benchhub.bench.plan import plan, repeats, specs
 from benchhub.catalog.models import DataSet, Hardware
+from benchhub.reports.board import trends
 from benchhub.reports.comparison import queries as comparison_queries
+from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.comparison.state import State
 from benchhub.reports.curves import curves, sweeps
 from benchhub.reports.experiments import queries
 
@@ -91,6 +95,16 @@ def test_a_comparison_never_puts_them_on_the_axis_of_clients(reader, measured):
     assert comparison_queries.of_experiment(measured.pk) == []
     key = f"{measured.pk}-{measured.systems.get().pk}"
     assertContains(reader.get(reverse("compare"), {"curve": key}), "is left out")
+
+
+def test_no_peak_place_price_or_trend_comes_of_an_offered_rate(reader, measured):
+    """The PDF and the prices are made of a comparison, too: they have what it has."""
+    key = f"{measured.pk}-{measured.systems.get().pk}"
+    assert {row["peak_throughput"] for row in reader.get("/api/v1/curves/").json()["results"]} <= {None}
+    comparison = Comparison.load(State.of_curves([key]))
+    assert comparison.curves == () and len(comparison.left_out) == 1
+    assert list(trends.trends(timezone.now())) == []
+    assertNotContains(reader.get(reverse("leaderboard")), key)
 
 
 def test_the_figures_are_figures_to_plotly(measured):
