@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import shlex
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from runners import job
 from runners.password_file import PASSWORD_FILE
 from runners.server_settings.answer import is_held
-from runners.server_settings.put_back import put_back
+from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.server_settings.testing import Driver, Victim, kill_keeper
 
 pytestmark = pytest.mark.target
@@ -81,6 +83,9 @@ async def test_what_a_killed_run_left_keeps_the_other_away_until_it_is_put_back(
     Victim(driver, place[2]).everything()
     await job.cancel(*place)
     assert (await started(neighbour, work_mem="7MB"))[1] is job.StartOutcome.HELD
+    with Path(f"{driver.state}.lock").open("a") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)  # somebody is at it, such as the keeper itself
+        assert await put_back(driver.connections, driver.target, driver.work) == UNDER_WAY
     assert driver.value("jit") == "off"
     assert await put_back(driver.connections, driver.target, driver.work) == ""
     assert driver.value("jit") == "on" and driver.holder is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,8 @@ async def test_settings_are_in_force_during_a_run_and_put_back_after_it(driver):
     lines = driver.auto_lines
     loaded = await driver.run(await driver.spec(SETTINGS, IN_FORCE, kind="load"))
     assert loaded.outputs.returncode == 0, loaded.outputs.stderr
+    half = f"{driver.state}.new"  # of a keeper that was killed while it wrote down what there was
+    await driver.connections.run(driver.target, f"mkdir {half} && echo > {half}/restore.sql", timeout_s=30)
     outputs = (await driver.run(await driver.spec(SETTINGS, IN_FORCE, duration_s=1))).outputs
     assert outputs.returncode == 0, outputs.stderr
     settings = counters.parse_snapshot(outputs.files[script.BEFORE_FILE]).settings
@@ -34,7 +37,7 @@ async def test_settings_are_in_force_during_a_run_and_put_back_after_it(driver):
     }
     assert list(doubts(SETTINGS, log, is_put_back=True)) == []
     assert driver.auto_lines == lines and driver.value("work_mem") == "3MB"
-    assert not driver.state.exists()
+    assert not driver.state.exists() and not Path(half).exists()
     assert driver.cluster.password.encode() not in b"".join(outputs.files.values())
 
 

@@ -5,12 +5,13 @@ import os
 import signal
 from concurrent.futures import Future
 from dataclasses import replace
+from datetime import timedelta
 
 import psycopg
 import pytest
 
 from benchhub.bench.execute import answers, inspections, jobs, steps
-from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused, Started
+from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused, Started, Withdrawn
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
@@ -147,6 +148,20 @@ def test_a_host_whose_server_is_as_it_was_goes_on(under_way, answer):
     written(job_, answer)
     host.refresh_from_db()
     assert host.paused_at is None
+
+
+def test_a_start_whose_grant_was_withdrawn_goes_back_to_the_queue_with_the_reason(under_way):
+    job_, host, planned = under_way
+    Instance.objects.update(grant=Instance.Grant.NONE)
+    queue.look_again(job_.claim, timedelta(0))
+    [claim] = queue.claim(1)
+    withdrawn = jobs.prepare_step(claim)
+    assert job_.too_late == "" and "which its owner does not grant any more" in withdrawn.too_late
+    written(withdrawn, Withdrawn())
+    run = planned.runs.get(pk=claim.run_id)
+    host.refresh_from_db()
+    assert (run.state, run.attempts.get().reason, host.paused_at) == (State.QUEUED, withdrawn.too_late, None)
+    assert queue.reserve() == []
 
 
 def test_a_run_whose_server_another_benchhub_has_changed_waits_and_says_so(under_way):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from benchhub.bench.additions import builds as turns
 from benchhub.bench.additions import due
-from benchhub.bench.execute.builds import visits
+from benchhub.bench.execute.builds import outcomes, visits
 from benchhub.bench.models import Hold, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue
@@ -112,6 +112,22 @@ def test_while_it_builds_no_run_is_reserved_on_its_host_and_afterwards_the_run_g
     site.free()
     assert until(build, "built", "failed").state == "built"
     assert due.reserve() == [run.pk]
+
+
+def test_the_job_of_a_build_that_was_given_up_is_ended_by_the_next_one_which_needs_its_host(site):
+    site.block()
+    build = until(site.asked(), "failed", is_step="make")
+    SourceBuild.objects.update(is_cancel_asked=True, contact_error="Its host is away.")
+    build.refresh_from_db()
+    assert build.cancel()
+    assert SourceBuild.objects.get().state == "cancelled"
+    assert build.ask() and turns.take_turns() == 1
+    visits.visit_builds()
+    build.refresh_from_db()
+    assert (build.state, build.number, build.contact_error) == ("waiting", 2, outcomes.WAITS)
+    site.free()
+    SourceBuild.objects.update(visit_until=None, contact_error="")
+    assert until(build, "built", "failed").state == "built"
 
 
 def test_a_build_waits_for_the_run_under_way_and_comes_before_those_that_wait(site, system, cluster16, experiment):
