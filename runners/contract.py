@@ -41,6 +41,18 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Pooler:
+    """A connection pooler in front of the server, as the driver reaches it. Only the load goes through it.
+
+    It takes the same database, user and password as the server. `address` is a name, an IP address or a folder.
+    """
+
+    kind: Literal["PgBouncer"]
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class DataCopy:
     """A copy of a data directory, beside it on the host, as it was right after the load that `key` names.
 
@@ -104,7 +116,8 @@ class RunSpec:
     `restart_bin_directory`, dropping of the driver's page cache, and `settle_s` of nothing. The last three make sense
     where the driver is the server's own host. With a `cluster`, it is made and started before all that, and stopped
     after the load: `endpoint` is its socket. `server_settings` are changed before all that, on somebody's
-    server that runs on the driver, and put back at the end.
+    server that runs on the driver, and put back at the end. With a `pooler`, pilot, warm-up and load go through it, and
+    all else to the `endpoint`, which is the server itself.
 
     `telemetry` says where the server runs whose counters are noted once a second beside the load: here, on the driver,
     or elsewhere; empty for no telemetry. `data_directory` is the server's, where it is here and known.
@@ -137,6 +150,7 @@ class RunSpec:
     data_directory: str = ""
     cluster: Cluster | None = None
     server_settings: ServerSettings | None = None
+    pooler: Pooler | None = None
     application_name: str = "benchhub"
     version: int = SPEC_VERSION
 

@@ -26,6 +26,7 @@ from runners.confinement import apart
 from runners.contract import RunSpec
 from runners.os_settings.script import put_back_function
 from runners.password_file import PASSWORD_FILE, password_lines
+from runners.poolers import script as pooler_script
 from runners.script import command_script, leftover_script, needed_programs
 from runners.server_settings import script as server_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
@@ -159,7 +160,8 @@ async def start(
     if spec.telemetry and spec.kind == "measure":
         files |= collector.files(spec.bin_directory)
     if password is not None:
-        files[PASSWORD_FILE] = password_lines(spec.endpoint, password)
+        endpoints = (spec.endpoint, *pooler_script.endpoints(spec.endpoint, spec.pooler))
+        files[PASSWORD_FILE] = "".join(password_lines(endpoint, password) for endpoint in endpoints)
     trial_text = _trial_text(needed_programs(spec, tool), spec.bin_directory)
     return await _start(connections, target, _start_text(attempt, files, trial_text, spec.deadline_s))
 
@@ -296,6 +298,7 @@ def spec_json(spec: RunSpec) -> str:
     plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
     plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
     plain |= {"server_settings": asdict(spec.server_settings)} if spec.server_settings else {}
+    plain |= {"pooler": asdict(spec.pooler)} if spec.pooler else {}
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 

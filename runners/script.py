@@ -16,6 +16,7 @@ from runners.contract import (
 )
 from runners.counters import QUIET_S, quiet_command, snapshot_command
 from runners.password_file import PASSWORD_FILE
+from runners.poolers import script as pooler_script
 from runners.server_settings import script as server_script
 from runners.telemetry import collector
 from runners.tools.base import Tool
@@ -65,6 +66,7 @@ def command_script(spec: RunSpec, tool: Tool) -> str:
     parts += [_watch_idle(spec.watch_idle_s)] if spec.watch_idle_s else []
     parts += [cluster_script.begin(spec.cluster)] if spec.cluster else []
     parts += [server_script.BEGIN] if spec.server_settings else []
+    parts += [pooler_script.function(spec.pooler)] if spec.pooler else []
     parts += _load_steps(spec, tool) if spec.kind == "load" else _measure_steps(spec, tool)
     return "\n".join([*parts, "exit $code", ""])
 
@@ -113,8 +115,9 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     """
     verify = tool.verify_command(spec).rstrip()
     parts = [f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"]
-    warmup = tool.warmup_command(spec) if spec.warmup_s else ""
-    pilot = f"step pilot\n(\n{command.rstrip()}\n)\n" if (command := tool.pilot_command(spec)) else ""
+    parts += [pooler_script.begin(spec)] if spec.pooler else []
+    warmup = _pooled(spec, tool.warmup_command(spec)) if spec.warmup_s else ""
+    pilot = f"step pilot\n(\n{command.rstrip()}\n)\n" if (command := _pooled(spec, tool.pilot_command(spec))) else ""
     parts += [pilot] if pilot and not warmup else []
     if spec.vacuum:
         parts.append(_step("vacuum", psql(spec, "VACUUM ANALYZE"), PREPARATION_FAILED, "VACUUM failed."))
@@ -127,12 +130,17 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     parts.append(_settle(spec.settle_s) if spec.settle_s else _pause())
     parts += [_warmup(warmup), pilot] if warmup else []
     parts.append(_snapshot("before", BEFORE_FILE))
-    parts += _observed(spec, _main("measure", tool.measure_command(spec)))
+    parts += _observed(spec, _main("measure", _pooled(spec, tool.measure_command(spec))))
     parts.append(_snapshot("after", AFTER_FILE))
     if reduce := tool.reduce_command(spec):
         parts.append(f"step reduce\n(\n{reduce.rstrip()}\n)\n")
     query = tool.age_query(spec.parameters)
     return [*parts, f"{psql(spec, query)} > {AGE_FILE}\n"] if query else parts
+
+
+def _pooled(spec: RunSpec, command: str) -> str:
+    """Return the command of a subshell as it reaches the server: through its pooler, where it has one."""
+    return f"{pooler_script.THROUGH}\n{command}" if spec.pooler and command else command
 
 
 def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:

@@ -27,6 +27,8 @@ def missing_packages() -> dict[str, str]:
         missing["chromium-headless-shell"] = "browser tests"
     if _debian_release() == "bookworm" and not Path("/usr/lib/postgresql/15/bin/pgbench").exists():
         missing["postgresql-15"] = "tests against pgbench 15"
+    if can_install() and shutil.which("pgbouncer", path=SBIN) is None:  # elsewhere its tests are left out
+        missing["pgbouncer"] = "loads through a pooler"
     if can_install() and shutil.which("docker-compose") is None:  # elsewhere its test is left out
         missing["docker-compose"] = "test of docker-compose.yml"
     if can_install() and not any(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):

@@ -38,6 +38,7 @@ PURE_RUNNERS = (
     "runners.inspection.answer",
     "runners.builds.recipe",
     "runners.os_settings",
+    "runners.poolers",
     "runners.server_settings.answer",
     "runners.server_settings.parameters",
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from runners.poolers import answer as pooler_answer
 from runners.readings import storable, whole
 from runners.server_settings.parameters import read_parameters
 
@@ -30,7 +31,8 @@ class Seen:
 
     Where runs may change its settings, `parameters` are those that it knows, `owns_file` tells whether the account of
     the host could mend postgresql.auto.conf while the server is away, and `command_error` what is wrong with the
-    command of its restart. `databases` are those of the server, as far as it could be logged in to.
+    command of its restart. `databases` are those of the server, as far as it could be logged in to. `pooler` is what
+    the pooler in front of it said of itself, None where none was tried; `pooler_error` says why no load can go through.
     """
 
     errors: str = ""
@@ -51,10 +53,12 @@ class Seen:
     owns_file: bool | None = None
     command_error: str = ""
     parameters: Mapping[str, Any] | None = None
+    pooler: Mapping[str, Any] | None = None
+    pooler_error: str = ""
 
 
-def read(sections: Mapping[str, str]) -> Seen:
-    """Return what the sections of a look say. Raises ValueError, KeyError or TypeError where they make no sense."""
+def read(sections: Mapping[str, str], user: str) -> Seen:
+    """Return what the sections of a user's look say. Raises ValueError, KeyError or TypeError where they are wrong."""
     databases = _names(sections.get("databases", "").splitlines())
     if "errors" in sections:
         return Seen(errors=_text_of(sections["errors"]) or "psql said nothing about it", databases=databases)
@@ -71,6 +75,8 @@ def read(sections: Mapping[str, str]) -> Seen:
         free_bytes=_free_bytes(sections.get("room", "")),
         owns_file=sections["file"] == "own" if "file" in sections else None,
         command_error=_line(sections.get("command", "")),
+        pooler=asdict(pooler_answer.read(sections, user)) if "pooler_way" in sections else None,
+        pooler_error=_text_of(sections.get("pooler_way", "")),
         parameters=_parameters(sections.get("parameters", "")),
         settings={name: _line(settings[name]) for name in SETTINGS if isinstance(settings.get(name), str)},
         **measured,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.confinement import apart
-from runners.contract import Endpoint
+from runners.contract import Endpoint, Pooler
 from runners.job import here_document, sensible
 from runners.password_file import password_lines
+from runners.poolers import script as pooler_script
 from runners.readings import read_sections
 from runners.server_settings.parameters import IN_FORCE_QUERY
 from runners.ssh import Connections, RemoteFailure, Target
@@ -50,7 +51,7 @@ class Place:
     """Where a server is looked at from its driver: the programs there, and the data directory where it is known.
 
     `is_here`: the server runs on that very host. `is_granted`: runs may change its settings. `restart` are the words of
-    the command by which it is restarted; it is not carried out.
+    the command by which it is restarted; it is not carried out. `pooler` is tried as well.
     """
 
     endpoint: Endpoint
@@ -59,6 +60,7 @@ class Place:
     is_here: bool = False
     is_granted: bool = False
     restart: tuple[str, ...] = ()
+    pooler: Pooler | None = None
 
 
 async def look(connections: Connections, target: Target, place: Place, password: str | None) -> Seen:
@@ -73,7 +75,7 @@ async def look(connections: Connections, target: Target, place: Place, password:
     )
     with sensible(target, answer):
         sections = dict(read_sections(answer))
-        sight = None if "refused" in sections else await apart(read, sections)
+        sight = None if "refused" in sections else await apart(read, sections, place.endpoint.user)
     if sight is None:
         raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
     return sight
@@ -102,9 +104,27 @@ def _text(place: Place, password: str | None) -> str:
     lines = [f"unset {UNSET}", *(f"export {name}={shlex.quote(value)}" for name, value in variables.items())]
     lines += [f"{name}={shlex.quote(value)}" for name, value in words.items()]
     lines.append(f"look_at_command() {{ look_at {shlex.join(place.restart)}; }}")
+    lines.append(_pooler_text(place))
     # Of each database that is tried, the one of the server itself among them.
     endpoints = [endpoint, Endpoint(endpoint.path, endpoint.address, endpoint.port, "postgres", endpoint.user)]
+    endpoints += pooler_script.endpoints(endpoint, place.pooler)
     passwords = "".join(password_lines(each, password) for each in endpoints) if password else ""
     writing = here_document("cat", passwords) if passwords else ":"
     # Read whole before anything runs: a look whose connection breaks half way does nothing.
     return "\n".join(["{", *lines, f"write_password() {{\n{writing}\n}}", SCRIPT.read_text(), "exit", "}", ""])
+
+
+def _pooler_text(place: Place) -> str:
+    """Return the shell function that tries the pooler: whether it leads to the server, and how it pools."""
+    if place.pooler is None:
+        return "look_at_pooler() { :; }"
+    psql, database = '"$bin_directory/psql"', place.endpoint.database
+    return f"""\
+{pooler_script.function(place.pooler)}look_at_pooler() {{
+section pooler_way
+(
+export PGDATABASE={shlex.quote(database)}
+{pooler_script.identity(psql)}) 2>&1 | tail -c {LONGEST_TEXT}
+(
+{pooler_script.console(psql, database, '"$home/pooler.err"')})
+}}"""

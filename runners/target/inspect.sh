@@ -1,7 +1,7 @@
 # A look at a PostgreSQL server: prints sections that begin with a record separator and a name. Nothing is changed.
 # Set before: bin_directory, database, query (text of SQL), here (yes where the server runs on this machine), folder
 # (its data directory where that is known), granted (yes where runs may change its settings), parameters_query, the
-# functions write_password and look_at_command, and the variables of libpq.
+# functions write_password, look_at_command and look_at_pooler, and the variables of libpq.
 set -u
 umask 077
 section() { printf '\036%s\n' "$1"; }
@@ -42,6 +42,7 @@ if ask "$database" "$query" 2> "$home/errors"; then
             folder=$(ask "$database" "SELECT setting FROM pg_settings WHERE name = 'data_directory'" 2> /dev/null)
         [ -z "$folder" ] || df -P -k -- "$folder" 2> /dev/null | tail -n 1
     fi
+    look_at_pooler
     if [ "$granted" = yes ]; then
         section parameters; ask "$database" "$parameters_query" 2> /dev/null
         section command; look_at_command

@@ -119,6 +119,11 @@ class Tool(ABC):
     def writes(self, parameters: Mapping[str, Any]) -> bool:
         """Return whether the load changes rows, so that checkpoints and the log have work to do."""
 
+    def prepares(self, parameters: Mapping[str, Any]) -> bool:
+        """Return whether it sends prepared statements, which belong to a session of the server."""
+        del parameters
+        return False
+
     def contended_rows(self, parameters: Mapping[str, Any]) -> int | None:
         """Return how many rows all clients update in turn; None where clients seldom wait for each other."""
         del parameters

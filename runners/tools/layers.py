@@ -30,6 +30,9 @@ LAYERS = (
     ),
     _layer("The operating system did not take a setting.", "OS setting error: "),
     _layer("The server did not take a setting.", "Server setting error: "),
+    _layer("The load cannot go through the pooler.", "The check of the pooler failed"),
+    _layer("The pooler let no more clients in.", "no more connections allowed"),
+    _layer("The pooler had no connection to the server in time.", "query_wait_timeout"),
     _layer(
         "The disk of PostgreSQL's host is full.",
         r"(?:ERROR|FATAL|PANIC): [^\n]{0,300}(?:No space left on device|Disk quota exceeded)",

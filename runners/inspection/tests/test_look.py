@@ -30,7 +30,7 @@ def sections(**changes):
 
 
 def test_a_look_is_read_as_the_server_and_df_say_it():
-    assert read(sections()) == Seen(
+    assert read(sections(), "bench") == Seen(
         version="16.4 (Debian 16.4-1)",
         version_num=160004,
         schema="public",
@@ -48,11 +48,11 @@ def test_a_look_is_read_as_the_server_and_df_say_it():
 
 
 def test_the_databases_of_a_server_are_named_after_a_log_in_that_worked_as_well():
-    assert read(sections() | {"databases": "bench\npostgres"}).databases == ("bench", "postgres")
+    assert read(sections() | {"databases": "bench\npostgres"}, "bench").databases == ("bench", "postgres")
 
 
 def test_a_log_in_that_failed_gives_its_message_and_the_databases_that_are_there():
-    sight = read({"errors": 'psql: error: FATAL:  database "x" does not exist', "databases": "a\nb"})
+    sight = read({"errors": 'psql: error: FATAL:  database "x" does not exist', "databases": "a\nb"}, "bench")
     assert (sight.errors, sight.databases) == ('psql: error: FATAL:  database "x" does not exist', ("a", "b"))
     assert sight.version_num is None
 
@@ -69,19 +69,19 @@ def test_a_log_in_that_failed_gives_its_message_and_the_databases_that_are_there
     ],
 )
 def test_a_value_that_makes_no_sense_is_left_out(changes, name):
-    assert getattr(read(sections(**changes)), name) is None
+    assert getattr(read(sections(**changes), "bench"), name) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "1", '"x"', "{", "null"])
 def test_an_answer_that_is_none_is_refused(text):
     with pytest.raises((ValueError, KeyError, TypeError)):
-        read({"seen": text})
+        read({"seen": text}, "bench")
 
 
 @given(st.dictionaries(st.sampled_from([*ROW]), st.recursive(st.none() | st.text() | st.integers(), st.lists)))
 def test_whatever_a_server_says_is_bounded_or_refused(changes):
     try:
-        sight = read(sections(**changes))
+        sight = read(sections(**changes), "bench")
     except (ValueError, KeyError, TypeError):
         return
     assert len(sight.version) <= 200 and len(sight.databases) <= 200

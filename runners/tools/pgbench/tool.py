@@ -108,6 +108,9 @@ class Pgbench(Tool):
             return any(WRITING.search(script.get("text", "")) for script in parameters.get("scripts", ()))
         return parameters.get("script") in ("tpcb-like", "simple-update")
 
+    def prepares(self, parameters: Mapping[str, Any]) -> bool:
+        return parameters.get("query_mode") == "prepared"
+
     def contended_rows(self, parameters: Mapping[str, Any]) -> int | None:
         """Return the number of branches, one for each scale: each transaction like TPC-B updates one."""
         return self.scale(parameters) if parameters.get("script") == "tpcb-like" else None

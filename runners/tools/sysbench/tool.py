@@ -153,6 +153,10 @@ class Sysbench(Tool):
     def writes(self, parameters: Mapping[str, Any]) -> bool:
         return read(parameters).script == "oltp_read_write"
 
+    def prepares(self, parameters: Mapping[str, Any]) -> bool:
+        del parameters
+        return True
+
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         checked = read(parameters)
         return checked.tables * checked.table_size * LOAD_S_PER_ROW

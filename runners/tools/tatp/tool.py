@@ -105,6 +105,10 @@ class Tatp(Tool):
     def writes(self, parameters: Mapping[str, Any]) -> bool:
         return any(read(parameters).weighed[3:])
 
+    def prepares(self, parameters: Mapping[str, Any]) -> bool:
+        del parameters
+        return True
+
     def load_guess_s(self, parameters: Mapping[str, Any]) -> float:
         return read(parameters).subscribers * LOAD_S_PER_SUBSCRIBER
 

@@ -1,0 +1,40 @@
+"""What of a run goes through the pooler, and what does not."""
+
+from dataclasses import replace
+
+from runners import tools
+from runners.contract import Pooler
+from runners.poolers.script import THROUGH, endpoints, function
+from runners.script import command_script
+from runners.tools.pgbench.testing import SPEC
+
+POOLER = Pooler("PgBouncer", "10.0.0.9", 6432)
+
+
+def steps(**changes):
+    text = command_script(replace(SPEC, pooler=POOLER, **changes), tools.get(SPEC.tool))
+    parts = text.split("\nstep ")[1:]
+    return {part.split("\n")[0]: f"\n{part}" for part in parts}
+
+
+def test_warm_up_and_load_go_through_the_pooler_and_nothing_else_does():
+    texts = steps(warmup_s=1, vacuum=True, checkpoint=True)
+    assert {name for name, text in texts.items() if f"\n{THROUGH}\n" in text} == {"pooler", "warmup", "measure"}
+    assert list(texts).index("pooler") == list(texts).index("verify") + 1
+
+
+def test_a_load_of_the_data_set_and_a_run_without_a_pooler_know_none():
+    assert THROUGH not in "".join(steps(kind="load").values())
+    assert "pooler" not in command_script(SPEC, tools.get(SPEC.tool))
+
+
+def test_tls_is_as_for_the_server_but_not_to_a_pooler_on_the_driver():
+    assert "PGSSLMODE" not in function(POOLER)
+    for address in ("127.0.0.1", "localhost", "/run/pgbouncer"):
+        assert "PGSSLMODE=disable" in function(replace(POOLER, address=address))
+
+
+def test_the_password_goes_to_the_pooler_and_its_console_and_only_where_there_is_one():
+    places = [(place.address, place.port, place.database) for place in endpoints(SPEC.endpoint, POOLER)]
+    assert places == [("10.0.0.9", 6432, SPEC.endpoint.database), ("10.0.0.9", 6432, "pgbouncer")]
+    assert endpoints(SPEC.endpoint, None) == ()
