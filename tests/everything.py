@@ -113,8 +113,10 @@ def _idle(system: System) -> dict[str, Any]:
 
 
 def _tested(system: System) -> Instance:
-    """Return its instance, whose test found something to mind and something to mend."""
+    """Return its instance with a pooler in front of it, whose test found something to mind and something to mend."""
     sight = {"version": "18.4", "version_num": 180004, "may_create": False, "other_tables": 3}
+    sight["pooler"] = {"version": "1.23.1", "settings": {"pool_mode": "transaction", "pool_size": "20"}}
+    Instance.objects.filter(pk=system.instance_id).update(pooler="PgBouncer", pooler_address="203.0.113.9")
     driver: Any = system.driver
     Inspection.objects.create(instance=system.instance, driver=driver, is_wanted=False, sight=sight, seen_at=Now())
     return system.instance

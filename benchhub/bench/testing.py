@@ -208,6 +208,7 @@ def with_everything(run: Run) -> None:
         settings={"shared_buffers": {"setting": "16384", "unit": "8kB", "source": "default"}, "fsync": "on"},
         server={"version": "PostgreSQL 18.4"},
         host={"kernel": "6.1.0", "cpu": {"model_name": "A CPU"}},
+        pooler={"version": "1.23.1", "pool_mode": "transaction", "pool_size": "20"},
         deltas={"cpu": {"steal_percent": 1.25}, "wal": {"wal_bytes": 2048}, "database": {"xact_commit": 123_456}},
         differences=[{"name": "shared_buffers", "asked": "256MB", "found": "16384 8kB"}],
         facts_digest=sha256("facts"),

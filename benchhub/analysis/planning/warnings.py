@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from benchhub.analysis.curves.latencies import SAMPLES_ABOVE
 
+from . import poolers
 from .levels import spell
+from .poolers import Pooled
 
 SHORT_S = 30
 RESERVED_CONNECTIONS = 3
@@ -26,6 +28,7 @@ class Planned:
     that every transaction of a script contends for (the scale of pgbench's TPC-B), None where there is no such.
     `writes`: whether transactions write. `rarest_share`: of the rarest type that has response times of its own.
     `pause_ms`: how long clients think before a transaction on average, `longest_pause_ms` how long at most.
+    `pooled`: the load at its highest level, where it goes through a pooler.
     """
 
     instance: str
@@ -53,10 +56,11 @@ class Planned:
     rarest_share: float = 1.0
     pause_ms: float = 0.0
     longest_pause_ms: float = math.inf
+    pooled: Pooled | None = None
 
 
 def too_many_connections(plan: Planned) -> str:
-    highest = max(plan.levels)
+    highest = plan.pooled.sessions if plan.pooled else max(plan.levels)
     if highest <= plan.max_connections - RESERVED_CONNECTIONS:
         return ""
     verb = "asks for" if plan.is_max_connections_asked else "does not set it, so it has PostgreSQL's default of"
@@ -223,6 +227,7 @@ WARNINGS: tuple[Callable[[Planned], str], ...] = (
 
 def warnings(plan: Planned) -> Iterator[str]:
     yield from filter(None, (warning(plan) for warning in WARNINGS))
+    yield from poolers.warnings(plan.pooled) if plan.pooled else ()
 
 
 def _gb(size_bytes: int) -> str:

@@ -12,8 +12,8 @@ class System(RowSerializer):
     class Meta:
         model = models.System
         fields = (
-            "id", "url", "label", "instance", "driver", "hardware", "build", "configuration", "path", "description",
-            "digest",
+            "id", "url", "label", "instance", "driver", "hardware", "build", "configuration", "path",
+            "pooler_hardware", "description", "digest",
         )  # fmt: skip
 
 

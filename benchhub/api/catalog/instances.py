@@ -24,7 +24,8 @@ class Instance(RowSerializer):
         model = models.Instance
         fields = (
             "id", "url", "name", "host", "build", "configuration", "address", "port", "database", "username",
-            "data_directory", "bin_directory", "grant", "restart_command", "retired_at",
+            "data_directory", "bin_directory", "grant", "restart_command", "pooler", "pooler_address", "pooler_port",
+            "pooler_hardware", "retired_at",
         )  # fmt: skip
 
 

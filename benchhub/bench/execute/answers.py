@@ -21,8 +21,10 @@ from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
-from runners.contract import Outputs
+from runners.contract import Doubt, Outputs
 from runners.os_settings import answer as os_answer
+from runners.poolers import answer as pooler_answer
+from runners.poolers.script import FACTS_FILE as POOLER_FILE
 from runners.script import has_lost_program
 from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
@@ -274,14 +276,17 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     change = job_.spec.server_settings.settings if job_.spec.server_settings else {}
     server_log = server_answer.read_log(ended.collected.outputs.files.get(server_answer.LOG_FILE, b""), change)
     hosts = {host.name: _driver_facts(host, job_.spec.bin_directory) for host in hosts_of(run)}
+    pooler, pooler_doubts = _pooler(run, job_, ended)
     return ingest.Observed(
         settings=counters.settings,
         server=counters.server,
         host=hosts,
+        pooler=pooler,
         stable_facts={
             "server": str(counters.server.get("version", "")),
             "hosts": {name: probe.facts_digest_input(facts) for name, facts in hosts.items()},
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
+            **({"pooler": pooler} if pooler else {}),
         },
         deltas={
             **counters.deltas,
@@ -291,9 +296,20 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
         doubts=(
             *os_answer.doubts(os_settings, os_log),
             *server_answer.doubts(change, server_log, is_put_back=not ended.unrestored),
+            *pooler_doubts,
         ),
         restarted=bool(counters.deltas.get("restarted")),
     )
+
+
+def _pooler(run: Run, job_: Job, ended: Ended) -> tuple[dict[str, str], list[Doubt]]:
+    """Return what the pooler said of itself, and the doubts that come of it; nothing where there is none."""
+    if job_.spec.pooler is None:
+        return {}, []
+    log = ended.collected.outputs.files.get(POOLER_FILE, b"")
+    facts = pooler_answer.read_file(log, job_.spec.endpoint.user)
+    planned = run.system.description.get("pooler", {})
+    return facts.facts, pooler_answer.doubts(job_.spec.pooler, planned, facts)
 
 
 def _driver_facts(host: Host, bin_directory: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.plan.clients import chosen_client
+from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Host, Inspection, Instance
 from runners.contract import Endpoint
 from runners.inspection.answer import Seen
@@ -69,7 +70,15 @@ async def _look(over: Connections, inspection: Inspection) -> Seen:
     is_here = instance.host_id == driver.pk
     programs = instance.bin_directory if is_here else chosen_client([driver], "")["bin_directory"]
     is_granted = is_here and instance.grant != Instance.Grant.NONE
-    place = Place(endpoint, programs, instance.data_directory, is_here, is_granted, instance.restart_words)
+    place = Place(
+        endpoint,
+        programs,
+        instance.data_directory,
+        is_here=is_here,
+        is_granted=is_granted,
+        restart=instance.restart_words,
+        pooler=asked_pooler(instance),
+    )
     async with asyncio.timeout(VISIT_LEASE.total_seconds() - 10):
         return await look(over, target_of(driver), place, instance.password or None)
 

@@ -78,6 +78,7 @@ class Found(models.Model):
     settings = models.JSONField(default=dict)
     server = models.JSONField(default=dict)
     host = models.JSONField(default=dict)
+    pooler = models.JSONField(default=dict, help_text="Version and settings of the pooler, where it said them.")
     deltas = models.JSONField(default=dict)
     differences = models.JSONField(default=list, help_text="Where what was found is not what was asked for.")
     facts_digest = models.CharField(max_length=64)

@@ -28,6 +28,9 @@ class System(models.Model):
     build = models.ForeignKey(PgBuild, models.PROTECT)
     configuration = models.ForeignKey(Configuration, models.PROTECT)
     path = models.CharField(max_length=10, choices=Path)
+    pooler_hardware = models.ForeignKey(
+        Hardware, models.PROTECT, null=True, related_name="pooler_systems", help_text="Bought for the pooler alone."
+    )
     description = models.JSONField()
     digest = models.CharField(max_length=64, unique=True)
 
@@ -44,6 +47,11 @@ class System(models.Model):
     @property
     def driven_locally(self) -> bool:
         return self.instance.host_id == self.driver_id
+
+    @property
+    def machines(self) -> list[Hardware]:
+        """Return the hardware that is bought for it: the server's, and the pooler's where that has a machine."""
+        return [self.hardware, *([self.pooler_hardware] if self.pooler_hardware else [])]
 
     @property
     def host_keys(self) -> set[int | None]:

@@ -14,10 +14,11 @@ from benchhub.bench.models import Experiment, Result, Run, System
 from benchhub.catalog.instances import copies
 from benchhub.catalog.instances.clusters import asked_cluster
 from benchhub.catalog.instances.grants import asked_settings
+from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Workload
 from benchhub.catalog.shared.machines import cpu_count
 from runners import tools
-from runners.contract import Cluster, DataCopy, Endpoint, Kind, RunSpec, ServerSettings
+from runners.contract import Cluster, DataCopy, Endpoint, Kind, Pooler, RunSpec, ServerSettings
 from runners.tools import sampling
 
 LOAD_GUESS_S = 10
@@ -122,6 +123,7 @@ def run_spec(
         restart_bin_directory=instance.bin_directory if is_restarted else "",
         cluster=asked_cluster(cluster, system.configuration) if cluster else None,
         server_settings=None if cluster else _server_settings(system),
+        pooler=asked_pooler(instance),
         **_telemetry(experiment, system),
     )
     spec = sampled(spec, system, experiment.workload)
@@ -229,11 +231,12 @@ def load_guess_s(workload: Workload) -> int:
 
 def spec_of(run: Run) -> RunSpec:
     """Return the frozen RunSpec as it was planned."""
-    cluster, change = run.spec.get("cluster"), run.spec.get("server_settings")
+    cluster, change, pooler = (run.spec.get(name) for name in ("cluster", "server_settings", "pooler"))
     parts = {
         "endpoint": Endpoint(**run.spec["endpoint"]),
         "cluster": _cluster(cluster) if cluster else None,
         "server_settings": ServerSettings(**{**change, "restart": tuple(change["restart"])}) if change else None,
+        "pooler": Pooler(**pooler) if pooler else None,
     }
     return RunSpec(**{**run.spec, **parts})
 

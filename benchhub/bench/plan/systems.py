@@ -6,6 +6,7 @@ from typing import Any
 
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import System
+from benchhub.catalog.instances import poolers
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance
 
 
@@ -52,11 +53,12 @@ def asked_system(
         build=instance.build,
         configuration=configuration,
         path=path,
+        pooler_hardware=instance.pooler_hardware if instance.pooler else None,
         description=form,
         digest=digest.digest(form),
     )
     systems = System.objects.select_related(
-        "instance__host", "instance__cluster", "driver", "hardware", "build", "configuration"
+        "instance__host", "instance__cluster", "driver", "hardware", "pooler_hardware", "build", "configuration"
     )
     return systems.filter(digest=candidate.digest).first() or candidate
 
@@ -81,4 +83,5 @@ def _system_fields(
         "os_settings": {name: str(value) for name, value in configuration.os_settings.items()},
         "volatile_storage": "yes" if configuration.volatile_storage else "",
         "path": path,
+        "pooler": poolers.planned(instance),
     }

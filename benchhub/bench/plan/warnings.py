@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from benchhub.analysis.planning.poolers import Pooled
 from benchhub.analysis.planning.timetable import Period, earliest, occurrences
 from benchhub.analysis.planning.warnings import Planned, beyond_disk_together
 from benchhub.analysis.planning.warnings import warnings as part_warnings
@@ -139,7 +140,16 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         rarest_share=tool.rarest_share(parameters),
         pause_ms=tool.pause_ms(parameters),
         longest_pause_ms=tool.expectation(parameters).longest_pause_ms,
+        pooled=_pooled(part, system, max(levels)),
     )
+
+
+def _pooled(part: Experiment, system: System, clients: int) -> Pooled | None:
+    """Return the load through the system's pooler, as that was seen when the system was described."""
+    if not (pooler := system.description.get("pooler")):
+        return None
+    prepares = tools.get(part.workload.tool).prepares(part.workload.parameters)
+    return Pooled(pooler["kind"], str(system.instance), pooler, clients, prepares)
 
 
 def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:

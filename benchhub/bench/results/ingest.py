@@ -43,7 +43,7 @@ STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Facts around a run, already parsed: server settings and version, hosts, differences over the measured part.
+    """Facts around a run, already parsed: server settings and version, hosts, pooler, differences over the load.
 
     `remarks` and `doubts` are about what was observed beside the load: they stand beside a result, and are no reason of
     a failure.
@@ -52,6 +52,7 @@ class Observed:
     settings: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
+    pooler: Mapping[str, str] = field(default_factory=dict)
     stable_facts: Mapping[str, Any] = field(default_factory=dict)
     deltas: Mapping[str, Any] = field(default_factory=dict)
     restarted: bool = False
@@ -229,6 +230,7 @@ def _store_facts(run: Run, observed: Observed, differences: list[dict[str, str]]
         settings=dict(observed.settings),
         server=dict(observed.server),
         host=dict(observed.host),
+        pooler=dict(observed.pooler),
         deltas=dict(observed.deltas),
         differences=differences,
         facts_digest=digest.digest(digest.facts_form(observed.stable_facts)),
@@ -254,7 +256,8 @@ def difference_doubt(row: Mapping[str, str]) -> Doubt:
 def audit_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doubt]:
     """Return a doubt where numbers of the run contradict: asked, printed, logged, and counted by the server."""
     spec = replace(specs.spec_of(run), clients=run.clients, threads=run.threads)
-    growth = observed.deltas.get("pg_stat_database", {}).get("xact_commit")
+    # Sessions that a pooler keeps open tell of their last commits when they like: no count to hold others against.
+    growth = None if spec.pooler else observed.deltas.get("pg_stat_database", {}).get("xact_commit")
     return list(audit.audit(numbers.evidence(spec, result, growth)))
 
 

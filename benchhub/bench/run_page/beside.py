@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from benchhub.analysis.protocol.differences import Difference, differences
 from benchhub.bench.models import Found, Run, RunTelemetry, Series
-from benchhub.ui.facts import sections
 from benchhub.ui.listing import row_number
 
-from .settings import setting_rows
+from .settings import environment_sections, setting_rows
 from .timeline.panels import Source, ghost
 
 MOST_BESIDE = 4
@@ -81,6 +80,6 @@ def _environment(run: Run) -> Mapping[str, str]:
     if row is None:
         return facts
     facts |= {setting.name: str(setting.value) for setting in setting_rows(row.settings)}
-    for part in sections(("Server", row.server), ("Host", row.host)):
+    for part in environment_sections(row):
         facts |= {f"{part.name}, {fact.name}": f"{fact.value} {fact.unit}".strip() for fact in part.facts}
     return {name: value for name, value in facts.items() if not any(word in name.lower() for word in MOMENTARY)}

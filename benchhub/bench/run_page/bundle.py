@@ -32,6 +32,7 @@ LARGEST_EVIDENCE_BYTES = 256 * 1024
 HEAD = '#!/bin/sh\n# {title}\ncd "$(dirname "$0")" && . ./connection.sh && mkdir -p {folder} && cd {folder} || exit 1\n'
 NOT_REPEATED = (
     "endpoint", "bin_directory", "application_name", "telemetry", "data_directory", "cluster", "server_settings",
+    "pooler",
 )  # fmt: skip
 PSQL = f"{PROGRAMS}/psql -X -q -w -v ON_ERROR_STOP=1 -c"
 
@@ -117,6 +118,7 @@ def _readme(run: Run, spec: RunSpec, tool: Tool) -> str:
         f"Load:      {program}, {run.clients} clients on {run.threads} threads, {spec.duration_s} s"
         + (f" after {spec.warmup_s} s of warm-up" if spec.warmup_s else ", no warm-up"),
         f"Connected: by {PATHS[spec.endpoint.path]}",
+        *(_pooled_lines(run) if spec.pooler else []),
         f"Measured:  {_measured_text(run)}",
         "",
         "1. Set up a PostgreSQL server with the lines of postgresql.conf, and an empty database.",
@@ -131,6 +133,17 @@ def _readme(run: Run, spec: RunSpec, tool: Tool) -> str:
         "numbers. One run tells little: repeat it, and compare with the repeats that stand with the result.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _pooled_lines(run: Run) -> list[str]:
+    """Say how the load went through a pooler; the files here lead to the server itself."""
+    pooler = run.system.description.get("pooler", {})
+    mode = f", pooling by {pooler['pool_mode']}" if pooler.get("pool_mode") else ""
+    words = f"{pooler.get('kind', 'a pooler')} {pooler.get('version', '')}".strip()
+    return [
+        f"Through:   {words}{mode}. To repeat that, set PGHOST and PGPORT to such a pooler for 2-run.sh;",
+        "           1-load.sh goes to the server itself.",
+    ]
 
 
 def _measured_text(run: Run) -> str:

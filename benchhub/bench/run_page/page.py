@@ -44,6 +44,7 @@ from .settings import (
     OsSetting,
     ServerSetting,
     Setting,
+    environment_sections,
     os_rows,
     requested_settings,
     server_rows,
@@ -317,7 +318,7 @@ class RunPage:
 
     @cached_property
     def facts(self) -> list[Section]:
-        return sections(("Server", self.found.server), ("Host", self.found.host)) if self.found else []
+        return environment_sections(self.found) if self.found else []
 
     @cached_property
     def deltas(self) -> list[Section]:

@@ -1,4 +1,4 @@
-"""Server settings as a run found them, beside those that its configuration asks for."""
+"""Settings and facts as a run found them, beside those that its configuration asks for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchhub.analysis.protocol.settings import in_unit_asked, readable, server_name
-from benchhub.ui.facts import Fact
+from benchhub.bench.models import Found
+from benchhub.ui.facts import Fact, Section, sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ def unmet_settings(rows: Iterable[Mapping[str, str]]) -> list[Setting]:
     return [
         Setting(row["name"], row["asked"], in_unit_asked(row["asked"], *_number_and_unit(row["found"]))) for row in rows
     ]
+
+
+def environment_sections(facts: Found) -> list[Section]:
+    """Return the facts of server, pooler and hosts that were found around a run."""
+    return sections(("Server", facts.server), ("Pooler", facts.pooler), ("Host", facts.host))
 
 
 @dataclass(frozen=True, slots=True)

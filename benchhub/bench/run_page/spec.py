@@ -12,7 +12,7 @@ from runners.contract import RunSpec
 
 # What the first two led to is the share that was logged; the others are facts of the instance and its configuration.
 INTERNAL = ("expected_tps", "pilot_s", "data_directory", "cluster")
-NO_AMOUNTS = ("port", "seed")  # numbers that name something: no separators
+NO_AMOUNTS = ("port", "pooler_port", "seed")  # numbers that name something: no separators
 
 
 def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
@@ -23,6 +23,7 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
     instead = {
         "parameters": tool.in_full(spec.get("parameters") or {}),
         "tool_version": {"client_program": tool.client(spec.get("tool_version", ""))},
+        "pooler": _pooler(spec.get("pooler") or {}),
     }
     for field in fields(RunSpec):
         if field.name in INTERNAL:
@@ -30,6 +31,12 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
         value = instead.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
     return [_fact(name, value) for name, value in flat.items() if value not in (None, "", [])]
+
+
+def _pooler(pooler: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pooler's fields under names of their own; empty where the load goes to the server."""
+    names = {"kind": "pooler", "address": "pooler_address", "port": "pooler_port"}
+    return {names[field]: value for field, value in pooler.items()}
 
 
 def _fact(name: str, value: Any) -> Fact:

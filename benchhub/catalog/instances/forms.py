@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from benchhub.analysis.words import listing
 from benchhub.catalog.hosts.page import server_builds
-from benchhub.catalog.models import Configuration, Host, Inspection, Instance, PgBuild
+from benchhub.catalog.models import Configuration, Hardware, Host, Inspection, Instance, PgBuild
 from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
 from benchhub.celery import wake
 
@@ -19,12 +19,17 @@ from .clusters import unfinished_runs
 
 MANAGED = "managed"
 LOG_IN = frozenset({"server", "address", "port", "database", "username", "password", "has_no_password"})
+POOLER_PORT = 6432
 GRANT = ("grant", "restart_command")
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
+POOLER = ("pooler", "pooler_address", "pooler_port")
 NAMED = 3
 # What runs were planned with and go on using: see RunSpec.
 WHERE_RUNS_GO = ("address", "port", "database", "username", "server")
 MOVED = "Type the password: the stored one belongs to the server and user as they were, and is sent to no other."
+KEPT_PASSWORD = (
+    "Never shown. Empty keeps the one that is stored, unless the server, its address, port, user or pooler changes."
+)
 MOVED_GRANT = "It was granted for the server as it was: choose no, save and test it, then grant it anew."
 NO_HOST = "The host of a managed server cannot be reached, and what a run changes is put back from there: choose no."
 COMMAND_WORD = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
@@ -108,6 +113,30 @@ class InstanceForm(CatalogForm):
         help_text="As the account that BenchHub logs in with would type it: sudo systemctl restart "
         "postgresql@16-main, or /usr/lib/postgresql/16/bin/pg_ctl -D ... -l ... -w restart. No shell reads it.",
     )
+    pooler = forms.ChoiceField(
+        choices=Instance.Pooler.choices,
+        required=False,
+        label="Pooler in front of it",
+        help_text="Loads go through it, all else to the server itself. It takes the same database, user and password. "
+        "How it pools is read from its console where the user is among its stats_users.",
+    )
+    pooler_address = forms.CharField(
+        max_length=253,
+        required=False,
+        validators=[NO_BLANKS],
+        label="Address of the pooler",
+        help_text="As the load generator's host reaches it.",
+    )
+    pooler_port = forms.IntegerField(
+        min_value=1, max_value=65535, initial=POOLER_PORT, required=False, label="Port of the pooler"
+    )
+    pooler_hardware = forms.ModelChoiceField(
+        Hardware.objects.none(),
+        required=False,
+        empty_label="none: it shares one with the server or the driver",
+        label="Machine of the pooler",
+        help_text="Only one that is bought for it: prices of its systems count it.",
+    )
     configuration = forms.ModelChoiceField(
         Configuration.objects.none(),
         empty_label="choose",
@@ -118,7 +147,7 @@ class InstanceForm(CatalogForm):
         model = Instance
         fields = (
             "name", "configuration", "address", "port", "database", "username", "data_directory", "grant",
-            "restart_command",
+            "restart_command", *POOLER, "pooler_hardware",
         )  # fmt: skip
         error_messages = {"name": {"unique": "There is already an instance of this name: choose another one."}}
 
@@ -130,6 +159,8 @@ class InstanceForm(CatalogForm):
     def __init__(self, *args: Any, hosts: Iterable[Host], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.is_new = self.instance.pk is None
+        machines = Q(retired_at=None) | Q(pk=self.instance.pooler_hardware_id)
+        offer_rows(self, "pooler_hardware", Hardware.objects.filter(machines).order_by("name"))
         self.hosts = {host.pk: host for host in hosts}
         choices = [*server_choices(self.hosts.values()), (MANAGED, "A managed server: its host cannot be reached")]
         offer(self, "server", [("", "choose"), *self._as_before(choices), *choices])
@@ -137,11 +168,7 @@ class InstanceForm(CatalogForm):
         offer_rows(self, "configuration", Configuration.objects.filter(present).order_by("name"))
         if self.instance.pk:
             self.initial["server"] = self._stored_server
-            self.fields[
-                "password"
-            ].help_text = (
-                "Never shown. Empty keeps the one that is stored, unless the server, address, port or user changes."
-            )
+            self.fields["password"].help_text = KEPT_PASSWORD
             if self._stored_server == MANAGED:
                 self.initial["version"] = self.instance.build.version
 
@@ -169,7 +196,11 @@ class InstanceForm(CatalogForm):
         self._refuse_to_take_the_password_along()
         self._refuse_to_leave_runs_behind()
         self._refuse_grant()
+        self._refuse_pooler_without_address()
         return cleaned
+
+    def clean_pooler_port(self) -> int:
+        return self.cleaned_data["pooler_port"] or POOLER_PORT
 
     def clean_grant(self) -> str:
         return self.cleaned_data["grant"] or Instance.Grant.NONE
@@ -198,9 +229,15 @@ class InstanceForm(CatalogForm):
         if is_restart and not self.cleaned_data.get("restart_command"):
             self.add_error("restart_command", "Write the command by which it is restarted, or grant a reload alone.")
 
+    def _refuse_pooler_without_address(self) -> None:
+        has_address = self.cleaned_data.get("pooler_address") or "pooler_address" in self.errors
+        if self.cleaned_data.get("pooler") and not has_address:
+            self.add_error("pooler_address", "Write where the driver reaches the pooler, or choose none.")
+
     def _refuse_to_leave_runs_behind(self) -> None:
         """Refuse to move the instance under runs that were planned with the place where it is now."""
         moved = [name for name in WHERE_RUNS_GO if name in self.changed_data and name not in self.errors]
+        moved += ["pooler"] if self.is_pooler_moved and not self.errors else []
         if moved and (keys := unfinished_runs(self.instance, NAMED + 1)):
             runs = listing([*(f"run {key}" for key in keys[:NAMED]), *(["more"] if len(keys) > NAMED else [])])
             self.add_error(moved[0], f"{runs.capitalize()} would go to where it is now: wait for their end, or cancel.")
@@ -210,7 +247,9 @@ class InstanceForm(CatalogForm):
         password, is_forgotten = self.cleaned_data.get("password"), self.cleaned_data.get("has_no_password")
         if password and is_forgotten:
             self.add_error("has_no_password", "Clear this, or the password.")
-        elif not password and not is_forgotten and self.is_moved and self.instance.has_password():
+        elif password or is_forgotten or not self.instance.has_password():
+            return
+        elif self.is_moved or (self.is_pooler_moved and self.cleaned_data.get("pooler")):
             self.add_error("password", MOVED)
 
     @property
@@ -218,6 +257,15 @@ class InstanceForm(CatalogForm):
         """Tell whether it is another server, or another user of it, than the one that is stored."""
         before, after = self._stored_server.split(":")[0], self.cleaned_data.get("server", "").split(":")[0]
         return before != after or any(name in self.changed_data for name in WHERE_A_PASSWORD_GOES)
+
+    @property
+    def is_pooler_moved(self) -> bool:
+        """Tell whether loads go another way than before: through another pooler, or through none."""
+        before, after = (
+            [values.get(name) for name in POOLER] if values.get("pooler") else []
+            for values in (self.initial, self.cleaned_data)
+        )
+        return before != after
 
     def save(self, commit: bool = True) -> Instance:
         instance: Instance = self.instance
@@ -238,7 +286,8 @@ class InstanceForm(CatalogForm):
     @property
     def has_another_log_in(self) -> bool:
         """Tell whether another log-in than before is stored now, which may fail where that one did not."""
-        return self.is_new or not LOG_IN.isdisjoint(self.changed_data) or self.has_another_grant
+        is_moved = not LOG_IN.isdisjoint(self.changed_data) or self.is_pooler_moved
+        return self.is_new or is_moved or self.has_another_grant
 
     @property
     def has_another_grant(self) -> bool:

@@ -12,6 +12,7 @@ from benchhub.analysis.words import count, listing
 from benchhub.catalog.models import Inspection, Instance
 from benchhub.ui.findings import Finding
 from runners.inspection.answer import Seen
+from runners.poolers.answer import PoolerFacts
 from runners.tools.layers import with_layer
 
 OLDEST = 90500
@@ -30,6 +31,7 @@ class Expected:
     is_here: bool
     is_changed: bool = False
     is_restarted: bool = False
+    has_pooler: bool = False
 
 
 def looked_at(inspection: Inspection) -> list[Finding]:
@@ -42,7 +44,12 @@ def looked_at(inspection: Inspection) -> list[Finding]:
     is_here = instance.host_id == inspection.driver_id
     is_changed = instance.grant != Instance.Grant.NONE
     expected = Expected(
-        instance.build.version, instance.build.version_num, is_here, is_changed, bool(instance.restart_words)
+        instance.build.version,
+        instance.build.version_num,
+        is_here=is_here,
+        is_changed=is_changed,
+        is_restarted=bool(instance.restart_words),
+        has_pooler=bool(instance.pooler),
     )
     names = {field.name for field in fields(Seen)}
     values = {name: value for name, value in inspection.sight.items() if name in names}
@@ -98,6 +105,26 @@ def _rights(sight: Seen, _: Expected) -> Finding:
     where = f"in the schema {sight.schema}" if sight.schema else "anywhere: no schema of its search_path is there"
     remedy = "GRANT CREATE ON SCHEMA ... to the user, or let it own the database."
     return Finding("Rights", "bad", f"It may not create tables {where}.", remedy)
+
+
+def _pooler(sight: Seen, expected: Expected) -> Finding | None:
+    """Say whether loads can go through the pooler, and how it pools."""
+    if not expected.has_pooler:
+        return None
+    if sight.pooler is None:
+        return Finding("Pooler", "warn", "It was not tried yet.", "Test the instance again.")
+    if sight.pooler_error:
+        remedy = "Let it take the database, user and password of the instance, and lead to its server."
+        return Finding("Pooler", "bad", f"No load can go through it: {sight.pooler_error.rstrip('.')}.", remedy)
+    pooler = PoolerFacts(**sight.pooler)
+    if pooler.error:
+        remedy = "Add the user to stats_users of PgBouncer, so that each run notes how it pools."
+        return Finding("Pooler", "warn", f"It leads to the server. Its console says: {pooler.error}", remedy)
+    size = pooler.settings.get("pool_size") or pooler.settings.get("default_pool_size", "")
+    text = (
+        f"PgBouncer {pooler.version} leads to the server. It pools by {pooler.settings['pool_mode'] or 'no known mode'}"
+    )
+    return Finding("Pooler", "ok", f"{text}, with {size} connections for the database and user.")
 
 
 def _checkpoint(sight: Seen, _: Expected) -> Finding:
@@ -196,6 +223,7 @@ CHECKS: tuple[Callable[[Seen, Expected], Finding | None], ...] = (
     _log_in,
     _version,
     _rights,
+    _pooler,
     _other_tables,
     _room,
     _connections,

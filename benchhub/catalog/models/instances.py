@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from .hardware import Hardware
 from .hosts import Host
 from .revised import CurrentQuerySet
 from .secret_field import SecretField
@@ -66,6 +67,10 @@ class Instance(models.Model):
         RELOAD = "reload", "yes, by a reload"
         RESTART = "restart", "yes, by a restart"
 
+    class Pooler(models.TextChoices):
+        NONE = "", "none: loads go to the server"
+        PGBOUNCER = "PgBouncer", "PgBouncer"
+
     name = models.CharField(max_length=120, unique=True)
     host = models.ForeignKey(Host, models.PROTECT, null=True, blank=True, related_name="instances")
     build = models.ForeignKey(PgBuild, models.PROTECT)
@@ -79,6 +84,17 @@ class Instance(models.Model):
     bin_directory = models.CharField(max_length=300, blank=True)
     grant = models.CharField(max_length=8, choices=Grant, default=Grant.NONE)
     restart_command = models.CharField(max_length=300, blank=True)
+    pooler = models.CharField(max_length=12, choices=Pooler, blank=True)
+    pooler_address = models.CharField(max_length=253, blank=True, help_text="As the driver reaches it, as above.")
+    pooler_port = models.PositiveIntegerField(default=6432)
+    pooler_hardware = models.ForeignKey(
+        Hardware,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="pooler_instances",
+        help_text="Bought for it alone.",
+    )
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = CurrentQuerySet.as_manager()

@@ -56,6 +56,26 @@ def test_each_thing_that_is_not_in_order_has_its_level_and_says_so(name, changes
     assert line(name, **changes).level == level
 
 
+@pytest.mark.parametrize(
+    ("changes", "level", "part"),
+    [
+        ({}, "warn", "not tried yet"),
+        ({"pooler": {"error": "FATAL: not allowed"}}, "warn", "Its console says: FATAL: not allowed"),
+        ({"pooler": {"error": "x"}, "pooler_error": "It leads elsewhere."}, "bad", "No load can go through it"),
+        (
+            {"pooler": {"version": "1.23.1", "settings": {"pool_mode": "session", "pool_size": "20"}}},
+            "ok",
+            "It pools by session, with 20 connections",
+        ),
+    ],
+)
+def test_a_pooler_is_judged_by_whether_loads_can_go_through_it_and_runs_can_note_how_it_pools(changes, level, part):
+    rows = findings(replace(FINE, **changes), replace(EXPECTED, has_pooler=True))
+    [row] = [row for row in rows if row.name == "Pooler"]
+    assert (row.level, part in row.text) == (level, True)
+    assert not [row for row in findings(FINE, EXPECTED) if row.name == "Pooler"]
+
+
 def test_a_log_in_that_failed_is_the_only_line_and_says_what_to_do():
     (row,) = findings(Seen(errors='FATAL:  no pg_hba.conf entry for host "10.0.0.7"'), EXPECTED)
     assert row.level == "bad" and row.text.startswith("PostgreSQL refused the log-in. psql said:")

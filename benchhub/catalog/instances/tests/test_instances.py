@@ -2,8 +2,10 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.catalog.instances import poolers
 from benchhub.catalog.instances.forms import managed_build, version_num
 from benchhub.catalog.models import Cluster, Configuration, Host, Inspection, Instance, PgBuild
+from runners.contract import Pooler
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 4  # session, user, count, page
@@ -97,6 +99,7 @@ def test_an_edit_without_a_password_keeps_the_old_one_and_with_one_takes_it(engi
         {"port": "6000"},
         {"username": "postgres"},
         {"server": "managed", "version": "18.4"},
+        {"pooler": "PgBouncer", "pooler_address": "203.0.113.9"},
     ],
 )
 def test_a_stored_password_goes_to_no_other_server(engineer, typed, move):
@@ -176,6 +179,9 @@ def test_versions_count_as_postgresql_counts_them(version, number):
         ({"data_directory": "data"}, "data_directory", "whole path"),
         ({"configuration": ""}, "configuration", "required"),
         ({"database": "a\x01b"}, "database", "on one line"),
+        ({"pooler": "PgBouncer"}, "pooler_address", "where the driver reaches the pooler"),
+        ({"pooler": "Odyssey", "pooler_address": "h"}, "pooler", "Select a valid choice"),
+        ({"pooler": "PgBouncer", "pooler_address": "a b"}, "pooler_address", "without blanks"),
     ],
 )
 def test_a_mistake_is_told_beside_its_field(engineer, typed, changes, field, sentence):
@@ -254,12 +260,31 @@ def test_an_instance_that_was_only_tested_can_be_deleted(engineer, typed):
     assert not Instance.objects.exists() and not Inspection.objects.exists()
 
 
-@pytest.mark.parametrize("changes", [{"password": "", "has_no_password": "on"}, {"database": "other"}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"password": "", "has_no_password": "on"},
+        {"database": "other"},
+        {"pooler": "PgBouncer", "pooler_address": "127.0.0.1"},
+    ],
+)
 def test_another_log_in_is_tested_anew(engineer, typed, changes):
     add(engineer, typed)
     Inspection.objects.update(is_wanted=False, sight={"errors": "FATAL: no such role"})
     assert_tested(edit(engineer, typed, **changes))
     assert Inspection.objects.get().sight is None
+
+
+def test_a_pooler_listens_at_its_usual_port_and_goes_without_the_password_being_typed_again(engineer, typed):
+    add(engineer, typed, pooler="PgBouncer", pooler_address="127.0.0.1")
+    instance = Instance.objects.get()
+    assert poolers.asked_pooler(instance) == Pooler("PgBouncer", "127.0.0.1", 6432)
+    Inspection.objects.update(sight={"pooler": {"version": "1.23.1", "settings": {"pool_mode": "transaction"}}})
+    described = {"kind": "PgBouncer", "version": "1.23.1", "pool_mode": "transaction"}
+    assert poolers.planned(instance) == described
+    assert_tested(edit(engineer, typed, password=""))
+    instance = Instance.objects.get()
+    assert (poolers.asked_pooler(instance), poolers.planned(instance), instance.password) == (None, {}, PASSWORD)
 
 
 def test_a_server_on_the_port_of_a_cluster_of_its_own_is_offered(engineer, typed, probed):

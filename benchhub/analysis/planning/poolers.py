@@ -1,0 +1,96 @@
+"""Warn of loads that a pooler, pooling as it was last seen to, refuses or holds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from benchhub.analysis.words import count
+
+SESSION, STATEMENT = "session", "statement"
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """A load through a pooler: how that pools, as its console said when it was tested, and what the load asks of it.
+
+    `settings` are empty where nobody has seen them.
+    """
+
+    kind: str
+    instance: str
+    settings: Mapping[str, str]
+    clients: int
+    prepares: bool = False
+
+    @property
+    def mode(self) -> str:
+        return self.settings.get("pool_mode", "")
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} in front of {self.instance}"
+
+    def number(self, name: str) -> int:
+        """Return a setting that is a number; 0 where it is not known."""
+        text = self.settings.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+    @property
+    def pool_size(self) -> int:
+        return self.number("pool_size") or self.number("default_pool_size")
+
+    @property
+    def sessions(self) -> int:
+        """Return how many sessions of the server the clients can take at most."""
+        return min(self.clients, self.pool_size or self.clients)
+
+
+def mode_unseen(load: Pooled) -> str:
+    if load.mode:
+        return ""
+    return f"Nobody has seen how {load.name} pools: test the instance, so that its systems are told apart by it."
+
+
+def prepared_without_support(load: Pooled) -> str:
+    if not load.prepares or load.mode in ("", SESSION) or load.number("max_prepared_statements"):
+        return ""
+    return (
+        f"The load prepares statements, and {load.name} pools by {load.mode} without max_prepared_statements: its runs "
+        f"would fail. Set that there (from 1.21 on) and test the instance again, or choose another query mode."
+    )
+
+
+def transactions_refused(load: Pooled) -> str:
+    if load.mode != STATEMENT:
+        return ""
+    return f"{load.name} pools by statement: it refuses transactions of several statements."
+
+
+def beyond_clients(load: Pooled) -> str:
+    most = load.number("max_client_conn")
+    if not most or load.clients <= most:
+        return ""
+    return f"{count(load.clients, 'client')} are more than {load.name} lets in: its max_client_conn is {most:,}."
+
+
+def sessions_awaited(load: Pooled) -> str:
+    if load.mode != SESSION or load.clients <= load.sessions:
+        return ""
+    return (
+        f"{load.name} pools by session, {load.pool_size:,} at a time: of {count(load.clients, 'client')} the others "
+        "wait until those have ended, so higher levels measure no more clients."
+    )
+
+
+WARNINGS: tuple[Callable[[Pooled], str], ...] = (
+    mode_unseen,
+    prepared_without_support,
+    transactions_refused,
+    beyond_clients,
+    sessions_awaited,
+)
+
+
+def warnings(load: Pooled) -> Iterator[str]:
+    yield from filter(None, (warning(load) for warning in WARNINGS))

@@ -1,0 +1,40 @@
+"""The pooler in front of an instance, as a run is told of it, and as a system is described with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchhub.catalog.models import Instance
+from runners import contract
+from runners.poolers.answer import PoolerFacts
+
+
+def asked_pooler(instance: Instance) -> contract.Pooler | None:
+    """Return the pooler that loads of the instance go through; None where they go to the server."""
+    if not instance.pooler:
+        return None
+    return contract.Pooler("PgBouncer", instance.pooler_address, instance.pooler_port)
+
+
+def seen_facts(instance: Instance) -> dict[str, str]:
+    """Return version and settings of the pooler as the last test of the instance saw them; empty where none did."""
+    inspection = getattr(instance, "inspection", None)
+    return facts_in(inspection.sight) if inspection else {}
+
+
+def facts_in(sight: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return version and settings of a pooler that a stored look holds."""
+    stored = (sight or {}).get("pooler")
+    return PoolerFacts(**stored).facts if stored else {}
+
+
+def planned(instance: Instance) -> dict[str, str]:
+    """Return what of the pooler belongs to a system: its kind, machine, and how it pools, as last seen.
+
+    Empty where there is none, so that no other system gets another digest.
+    """
+    if not instance.pooler:
+        return {}
+    machine = {"machine": str(instance.pooler_hardware)} if instance.pooler_hardware else {}
+    return {"kind": instance.pooler, **machine, **seen_facts(instance)}
