@@ -53,7 +53,12 @@ def of_experiment(pk: int) -> list[Key]:
 def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
     """Return the systems of experiments by the given keys, in the order of the keys; unknown keys are left out."""
     rows = ExperimentSystem.objects.filter(_any(keys)).select_related(
-        "experiment__workload", "system__hardware", "system__build", "system__configuration", "system__instance__host"
+        "experiment__workload",
+        "system__hardware",
+        "system__pooler_hardware",
+        "system__build",
+        "system__configuration",
+        "system__instance__host",
     )
     by_key = {(row.experiment_id, row.system_id): row for row in rows}
     return [by_key[key] for key in keys if key in by_key]

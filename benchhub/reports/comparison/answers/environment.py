@@ -29,7 +29,7 @@ ENVIRONMENT = (
 NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "cores")
 # They change from one moment to the next without anything having been changed.
 MOMENTARY = ("mhz", "bogomips", "free")
-NOT_READ = "not read"
+NOT_READ, NO_POOLER = "not read", "none"
 MOST_REMARKS = 8
 WHERE = "What was found on the hosts of the servers, at one run of each curve's peak."
 ONE_PROTOCOL = "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
@@ -55,7 +55,7 @@ def environment(entries: Entries, facts: Facts) -> list[Side]:
     drivers = Side("driven from", tuple(_driver_text(entry) for entry in entries))
     data = Side("data directory", tuple(map(_data_directory, entries, rows)))
     host_facts = [_host_facts(entry, row) for entry, row in zip(entries, rows, strict=True)]
-    sides = [servers, drivers, *([data] if any(data.values) else [])]
+    sides = [servers, drivers, *([data] if any(data.values) else []), *_poolers(entries, rows)]
     return [*sides, *(_with_gaps(side, host_facts) for side in side_by_side(host_facts))]
 
 
@@ -108,6 +108,20 @@ def protocol(entries: Entries) -> list[tuple[str, str]]:
 def _driver_text(entry: Entry) -> str:
     path = entry.system.get_path_display()
     return f"the server's own host, by {path}" if entry.system.driven_locally else f"another host, by {path}"
+
+
+def _poolers(entries: Entries, rows: Sequence[Found | None]) -> list[Side]:
+    """Return how the poolers pooled, as found; empty where all loads went to their servers."""
+    forms = [_pooler_form(entry, row) for entry, row in zip(entries, rows, strict=True)]
+    return side_by_side(forms) if any(form["pooler"] != NO_POOLER for form in forms) else []
+
+
+def _pooler_form(entry: Entry, row: Found | None) -> dict[str, str]:
+    kind = entry.system.description.get("pooler", {}).get("kind", "")
+    if not kind:
+        return {"pooler": NO_POOLER}
+    facts = row.pooler if row and row.pooler else {"pool_mode": NOT_READ}
+    return {"pooler": kind, **{f"pooler: {name.replace('_', ' ')}": str(value) for name, value in facts.items()}}
 
 
 def _facts(entry: Entry, row: Found | None) -> Mapping[str, Any]:

@@ -1,10 +1,14 @@
 """What was found on the hosts of compared curves: side by side, with what is unlike, missing or contradicts itself."""
 
+from types import SimpleNamespace
+
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import Found
+from benchhub.bench.models import Found, System
+from benchhub.catalog.models import Host, Instance
+from benchhub.reports.comparison.answers import environment
 from benchhub.reports.comparison.answers.mounts import GROUNDS
 from benchhub.reports.testing import both
 from runners.facts.storage import ELSEWHERE
@@ -42,6 +46,22 @@ def test_facts_that_are_alike_need_no_sentence(page):
     assertContains(response, "<td>6.1</td><td>6.1</td>", count=1)
     assertNotContains(response, "Unlike between the curves")
     assertNotContains(response, "not read")
+
+
+def curve_of_system(key, description):
+    system = System(label=key, instance=Instance(), driver=Host(name="box"), path="loopback", description=description)
+    return SimpleNamespace(key=key, label=key, system=system)
+
+
+def test_poolers_stand_beside_each_other_with_what_was_not_read():
+    pooled = {"pooler": {"kind": "PgBouncer", "pool_mode": "session"}}
+    entries = [curve_of_system("a", pooled), curve_of_system("b", {}), curve_of_system("c", pooled)]
+    facts = {"a": Found(pooler={"version": "1.23.1", "pool_mode": "session"}), "b": Found(), "c": Found()}
+    sides = {side.name: side.values for side in environment.environment(entries, facts)}
+    assert sides["pooler"] == ("PgBouncer", "none", "PgBouncer")
+    assert sides["pooler: pool mode"] == ("session", "", "not read")
+    assert environment.remarks(entries, facts)[0].startswith("Unlike between the curves: pooler.")
+    assert "pooler" not in [side.name for side in environment.environment(entries[1:2], facts)]
 
 
 def test_facts_that_are_unlike_are_named_once_by_their_group(page):

@@ -40,7 +40,7 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     pks = [system.pk for system in systems]
     hosts = list(Host.objects.filter(Q(instances__system__in=pks) | Q(system__in=pks)).distinct().order_by("pk"))
     instances = list(dict.fromkeys(system.instance for system in systems))
-    machines = list(dict.fromkeys(system.hardware for system in systems))
+    machines = list(dict.fromkeys(machine for system in systems for machine in system.machines))
     models = comparison.prices.price_book.licence_models
     licences = [model for model in models if model.is_licensed]
     return _without_repeats(
@@ -83,6 +83,7 @@ def _short(address: str) -> str:
 def _addresses(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[str]:
     """Return each address once, without those that are folders of sockets."""
     texts = [*(host.address for host in hosts), *(instance.address for instance in instances)]
+    texts += [instance.pooler_address for instance in instances]
     return list(dict.fromkeys(text for text in texts if text and text[:1] != "/" and text not in EVERYWHERE))
 
 
@@ -103,6 +104,7 @@ def _folders(comparison: Comparison, hosts: Sequence[Host], instances: Sequence[
     ]
     texts += [text for instance in instances for text in (instance.data_directory, instance.bin_directory)]
     texts += [instance.address for instance in instances if instance.address[:1] == "/"]
+    texts += [instance.pooler_address for instance in instances if instance.pooler_address[:1] == "/"]
     texts += [entry.experiment.client_bin_directory for entry in comparison.entries]
     texts += [text for row in comparison.facts.values() for text in _mounted(row.host)]
     return [text for text in dict.fromkeys(texts) if text.count("/") > 1 and not text.startswith(COMMON_FOLDERS)]
@@ -117,7 +119,8 @@ def _mounted(facts: Any) -> Iterator[str]:
 
 
 def _ports(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[int]:
-    return list(dict.fromkeys([*(host.port for host in hosts), *(instance.port for instance in instances)]))
+    poolers = (instance.pooler_port for instance in instances if instance.pooler)
+    return list(dict.fromkeys([*(host.port for host in hosts), *(instance.port for instance in instances), *poolers]))
 
 
 def _port_texts(port: int) -> tuple[str, ...]:

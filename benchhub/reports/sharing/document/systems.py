@@ -24,7 +24,9 @@ DECLARED = "These curves are of different protocols. Somebody declared them comp
 FIRST_PROTOCOL = "The protocol of the first curve; the table above says where that of others differs."
 KEPT_BACK = "These systems differ in settings that a published page does not show."
 # Fields of a system besides its settings; names in them are hidden as everywhere.
-OF_SYSTEMS = ("version", "kind", "hardware", "instance", "server", "driver", "build", "volatile_storage", "path")
+OF_SYSTEMS = (
+    "version", "kind", "hardware", "instance", "server", "driver", "build", "volatile_storage", "path", "pooler",
+)  # fmt: skip
 ASKED_OF_SYSTEMS = ("settings", "os_settings")
 # Facts that name who made the machine.
 OF_VENDORS = (
