@@ -8,7 +8,7 @@ from decimal import Decimal
 from .listed import Price
 from .money import PricingError
 
-PRIMARY = "primary"
+PRIMARY, POOLER = "primary", "pooler"
 
 
 @dataclass(frozen=True, slots=True)

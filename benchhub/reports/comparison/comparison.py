@@ -220,8 +220,9 @@ class Comparison:
 
     @cached_property
     def pricing(self) -> Pricing:
-        hardware, keys = [entry.system.hardware for entry in self.entries], [entry.key for entry in self.entries]
-        book = price_book(hardware, (self.terms.day, self.terms.today))
+        machines = [machine for entry in self.entries for machine in entry.system.machines]
+        keys = [entry.key for entry in self.entries]
+        book = price_book(machines, (self.terms.day, self.terms.today))
         return Pricing(self.entries.curves, keys, self.state.query, book, self.terms.today)
 
     @property

@@ -121,8 +121,8 @@ class ExperimentPage:
     @cached_property
     def sections(self) -> list[Section]:
         price_terms = terms(self.query)
-        hardware = (system.hardware for system in self.systems)
-        prices = price_book(hardware, (price_terms.day, price_terms.today))
+        machines = (machine for system in self.systems for machine in system.machines)
+        prices = price_book(machines, (price_terms.day, price_terms.today))
         return [Section(group, self.runs, table(group.curves, prices, price_terms)) for group in self.groups]
 
     @cached_property

@@ -75,7 +75,12 @@ def experiment(pk: int) -> QuerySet[Experiment]:
 def systems(experiment: Experiment) -> list[System]:
     """Return the systems in the order of the plan, without those that its conditions leave without a run."""
     rows = ExperimentSystem.objects.filter(experiment=experiment).select_related(
-        "system__hardware", "system__build", "system__configuration", "system__instance__host", "system__driver"
+        "system__hardware",
+        "system__pooler_hardware",
+        "system__build",
+        "system__configuration",
+        "system__instance__host",
+        "system__driver",
     )
     if experiment.kept_only or experiment.left_out:
         rows = rows.filter(Exists(Run.objects.filter(experiment=experiment, system=OuterRef("system"))))

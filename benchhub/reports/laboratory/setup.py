@@ -75,13 +75,14 @@ class Setup:
 
     def _subject(self, entry: Entry, load: At, model: LicenceModel) -> Subject | str:
         """Return a choice, also where the machine as it is is not eligible; a sentence where a price is missing."""
-        hardware, costs = entry.system.hardware, self.comparison.prices.costs
-        priced = costs.price(hardware, model)
+        system, costs = entry.system, self.comparison.prices.costs
+        priced = costs.price(system, model)
         if isinstance(priced, NoPrice) and not priced.is_not_eligible:
             return f"{entry.label} under {model}: {priced.sentence}"
-        order = costs.order(hardware, model) if isinstance(priced, NoPrice) else priced.order
-        keys = (entry.key, str(hardware.pk), str(model.pk))
-        choice = Choice(*keys, entry.label, str(model), order, load.throughput)
+        order = costs.order(system, model) if isinstance(priced, NoPrice) else priced.order
+        keys = (entry.key, str(system.hardware_id), str(model.pk))
+        pooler = str(system.pooler_hardware_id or "")
+        choice = Choice(*keys, entry.label, str(model), order, load.throughput, pooler)
         return Subject(choice, entry, model, load, priced if isinstance(priced, Priced) else None)
 
     @property

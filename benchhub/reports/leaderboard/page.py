@@ -105,8 +105,8 @@ class LeaderboardPage:
     @cached_property
     def prices(self) -> Table:
         price_terms = terms(self.query, self.today)
-        hardware = [entry.system.hardware for entry in self.entries]
-        return table(self.entries, price_book(hardware, (price_terms.day, price_terms.today)), price_terms)
+        machines = [machine for entry in self.entries for machine in entry.system.machines]
+        return table(self.entries, price_book(machines, (price_terms.day, price_terms.today)), price_terms)
 
     @cached_property
     def standings(self) -> list[Standing]:

@@ -1,25 +1,26 @@
-"""Orders and their costs: a curve's hardware by list price or price sheet, its standbys, and a licence.
+"""Orders and their costs: a curve's machines by list price or price sheet, its standbys, and a licence.
 
-The cost of an order does not depend on the load: the engine is asked once for each hardware and licence model.
+The cost of an order does not depend on the load: the engine is asked once for each set of machines and licence model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from benchhub.analysis.pricing import quote as pricing
 from benchhub.analysis.pricing.licences.cost import Licence
 from benchhub.analysis.pricing.licences.units import NotEligible
-from benchhub.analysis.pricing.listed import MissingPriceError, Price
+from benchhub.analysis.pricing.listed import MissingPriceError, Price, newest
 from benchhub.analysis.pricing.money import PricingError, trimmed
 from benchhub.analysis.pricing.questions import with_support
 from benchhub.analysis.pricing.quote import Cost, Order
 from benchhub.analysis.pricing.sheets.sheet import Sheet
 from benchhub.analysis.pricing.steps import Step, step
-from benchhub.analysis.pricing.topology import Deployment, Node
+from benchhub.analysis.pricing.topology import POOLER, Deployment, Node
 from benchhub.analysis.words import count
+from benchhub.bench.models import System
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PriceSheet
 
 from .queries import PriceBook
@@ -64,6 +65,14 @@ class Priced:
         return (f"The sheet '{self.sheet}' has licences of its own: they are in the price beside this one.",)
 
 
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A machine with its list prices, and the sheet that prices it or what comes with it; None where there is none."""
+
+    node: Node
+    sheet: Sheet | None
+
+
 class Costs:
     """Costs by the prices of one day, each calculated when it is first asked for."""
 
@@ -77,22 +86,22 @@ class Costs:
             discount_percent=terms.discount_percent,
             rates=price_book.rates,
         )
-        self._costs: dict[tuple[int, int], Priced | NoPrice] = {}
+        self._costs: dict[tuple[int, ...], Priced | NoPrice] = {}
         self._licences: dict[int, Licence] = {}
         self._sheets: dict[int, Sheet] = {}
 
-    def price(self, hardware: Hardware, model: LicenceModel) -> Priced | NoPrice:
-        key = (hardware.pk, model.pk)
+    def price(self, system: System, model: LicenceModel) -> Priced | NoPrice:
+        key = (*(hardware.pk for hardware in system.machines), model.pk)
         if key not in self._costs:
-            self._costs[key] = self._priced(hardware, model, self.terms.standbys)
+            self._costs[key] = self._priced(system, model, self.terms.standbys)
         return self._costs[key]
 
-    def order(self, hardware: Hardware, model: LicenceModel) -> Order:
-        """Return what is bought of a hardware and a licence. Raises PricingError for rules or prices that are wrong."""
-        return self._order(hardware, self.licence(model), self._sheet(hardware), self.terms.standbys)
+    def order(self, system: System, model: LicenceModel) -> Order:
+        """Return what is bought of a system and a licence. Raises PricingError for rules or prices that are wrong."""
+        return self._order(system, self.licence(model), self.terms.standbys)
 
-    def with_standbys(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
-        return self._priced(hardware, model, standbys)
+    def with_standbys(self, system: System, model: LicenceModel, standbys: int) -> Priced | NoPrice:
+        return self._priced(system, model, standbys)
 
     def licence(self, model: LicenceModel) -> Licence:
         """Return the licence with its prices. Raises RulesError for rules that no form would have let in."""
@@ -102,29 +111,38 @@ class Costs:
             self._licences[model.pk] = licence if support is None else with_support(licence, support)
         return self._licences[model.pk]
 
-    def _priced(self, hardware: Hardware, model: LicenceModel, standbys: int) -> Priced | NoPrice:
-        row = self._sheet(hardware)
+    def _priced(self, system: System, model: LicenceModel, standbys: int) -> Priced | NoPrice:
+        row = self._sheet(system.hardware)
         try:
-            order = self._order(hardware, self.licence(model), row, standbys)
+            order = self._order(system, self.licence(model), standbys)
             cost = pricing.cost(order, self.quote_terms)
         except MissingPriceError as error:
-            missing = {"hardware": f"hardware:{hardware.pk}", "licence": f"licence_model:{model.pk}"}
-            return NoPrice(str(error), "" if error.first_on else missing[error.kind])
+            return NoPrice(str(error), "" if error.first_on else _missing(error, system, model))
         except PricingError as error:
             return NoPrice(str(error))
         if isinstance(cost, NotEligible):
             return NoPrice(str(cost), is_not_eligible=True)
-        return Priced(order, cost, _notes(row, standbys), row)
+        return Priced(order, cost, _notes(system, row, standbys), row)
 
-    def _order(self, hardware: Hardware, licence: Licence, row: PriceSheet | None, standbys: int) -> Order:
-        """Build the order. A sheet prices one machine, so it is bought again for each standby."""
-        sheet, machine = self._engine_sheet(row) if row else None, hardware.machine()
-        has_hardware = sheet is not None and any(line.kind == "hardware" for line in sheet.lines)
-        prices = () if has_hardware else _prices(self.price_book.of_hardware.get(hardware.pk, ()))
-        nodes = [Node(machine, prices=prices)]
-        nodes += [Node(machine, standbys, STANDBY, prices)] if standbys else []
-        sheets = (sheet,) * (1 + standbys) if sheet else ()
-        return Order(Deployment(tuple(nodes), self.terms.users), (licence,), sheets)
+    def _order(self, system: System, licence: Licence, standbys: int) -> Order:
+        """Build the order. A sheet prices one machine, so it is bought again for each standby; a pooler needs none."""
+        primary, *poolers = (self._bought(hardware) for hardware in system.machines)
+        nodes = [primary.node]
+        nodes += [replace(primary.node, quantity=standbys, role=STANDBY)] if standbys else []
+        nodes += [replace(pooler.node, role=POOLER) for pooler in poolers]
+        sheets = [*[primary.sheet] * (1 + standbys), *(pooler.sheet for pooler in poolers)]
+        deployment = Deployment(tuple(nodes), self.terms.users)
+        return Order(deployment, (licence,), tuple(sheet for sheet in sheets if sheet))
+
+    def _bought(self, hardware: Hardware) -> Bought:
+        """Return a machine with its prices. Raises MissingPriceError where neither a list price nor a sheet has one."""
+        row, machine = self._sheet(hardware), hardware.machine()
+        sheet = self._engine_sheet(row) if row else None
+        if sheet and any(line.kind == "hardware" for line in sheet.lines):
+            return Bought(Node(machine), sheet)
+        prices = _prices(self.price_book.of_hardware.get(hardware.pk, ()))
+        newest(prices, "hardware", machine.name, self.day)
+        return Bought(Node(machine, prices=prices), sheet)
 
     def _engine_sheet(self, row: PriceSheet) -> Sheet:
         if row.pk not in self._sheets:
@@ -145,8 +163,16 @@ def _prices(rows: Sequence[ListPrice]) -> tuple[Price, ...]:
     )
 
 
-def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
-    """Explain what the engine's steps leave out: the price sheet and the standbys."""
+def _missing(error: MissingPriceError, system: System, model: LicenceModel) -> str:
+    """Return the row that needs a list price, as a select sends it."""
+    if error.kind == "licence":
+        return f"licence_model:{model.pk}"
+    keys = {hardware.machine().name: hardware.pk for hardware in system.machines}
+    return f"hardware:{keys.get(error.name, system.hardware.pk)}"
+
+
+def _notes(system: System, row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
+    """Explain what the engine's steps leave out: the price sheet, the standbys and the machine of a pooler."""
     notes = []
     if row is not None:
         evidence = f"{row.priced_on.isoformat()}, source: {row.source}"
@@ -158,4 +184,7 @@ def _notes(row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
         template = "Standbys: {machines} of the same hardware beside the primary, in the role standby"
         template += "; the sheet is bought {result} times" if row else ""
         notes.append(step("standbys", template, 1 + standbys, machines=machines))
+    if system.pooler_hardware:
+        template = "Pooler: {machine} is bought for it beside the server, in the role pooler"
+        notes.append(step("pooler", template, 1, machine=str(system.pooler_hardware)))
     return tuple(notes)

@@ -80,7 +80,7 @@ def against_clients(table: Table, model: LicenceModel) -> Panel:
     priced_rows = [
         (row, priced)
         for row in table.rows
-        if isinstance(priced := table.costs.price(row.system_curve.system.hardware, model), Priced)
+        if isinstance(priced := table.costs.price(row.system_curve.system, model), Priced)
     ]
     if not priced_rows:
         return refused(CLIENTS, title, f"There is no price under {model} to draw.")

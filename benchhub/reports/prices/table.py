@@ -252,7 +252,7 @@ def _row(
 
 
 def _cell(system_curve: SystemCurve, load: At, model: LicenceModel, costs: Costs, today: Costs | None) -> Cell:
-    priced = costs.price(system_curve.system.hardware, model)
+    priced = costs.price(system_curve.system, model)
     if isinstance(priced, NoPrice):
         return Cell(model, priced)
     quote = quote_of(priced.cost, load.throughput)
@@ -264,7 +264,7 @@ def _cell(system_curve: SystemCurve, load: At, model: LicenceModel, costs: Costs
 
 def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> Priced | NoPrice:
     later = today.price_book.later(model)
-    return today.price(system_curve.system.hardware, later) if later else NoPrice(f"{model} is not on offer any more.")
+    return today.price(system_curve.system, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
 def with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:

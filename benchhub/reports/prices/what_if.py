@@ -191,8 +191,8 @@ def _end(effect: Effect, value: Decimal) -> Step:
 def standbys(table: Table, subject: Subject, cell: Cell) -> Panel:
     """Price the primary with standbys of the same hardware; only the primary was measured."""
     title = "What do standbys cost?"
-    hardware, counts = subject.row.system_curve.system.hardware, sorted({*STANDBYS, table.terms.standbys})
-    prices = [table.costs.with_standbys(hardware, subject.model, standbys) for standbys in counts]
+    system, counts = subject.row.system_curve.system, sorted({*STANDBYS, table.terms.standbys})
+    prices = [table.costs.with_standbys(system, subject.model, standbys) for standbys in counts]
     if reasons := [price.sentence for price in prices if isinstance(price, NoPrice)]:
         return refused(TOPOLOGY, title, reasons[0])
     priced = [price for price in prices if isinstance(price, Priced)]

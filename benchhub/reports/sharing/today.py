@@ -42,9 +42,10 @@ def differences(document: Node) -> list[Difference]:
     if not rows:
         return []
     terms = _today(document["source"]["query"])
-    systems = System.objects.select_related("hardware").in_bulk({_system_key(row) for row in rows})
+    systems = System.objects.select_related("hardware", "pooler_hardware").in_bulk({_system_key(row) for row in rows})
     models = LicenceModel.objects.in_bulk({row["licence"] for row in rows})
-    costs = Costs(price_book([system.hardware for system in systems.values()], [terms.day]), terms, terms.day)
+    machines = [machine for system in systems.values() for machine in system.machines]
+    costs = Costs(price_book(machines, [terms.day]), terms, terms.day)
     return [
         _difference(row, systems[_system_key(row)], models[row["licence"]], costs, document["unit"])
         for row in rows
@@ -66,7 +67,7 @@ def _system_key(row: Mapping[str, Any]) -> int:
 def _difference(row: Mapping[str, Any], system: System, model: LicenceModel, costs: Costs, unit: str) -> Difference:
     then = Decimal(row["price"])
     fields: dict[str, Any] = {"label": system.label, "licence": str(model), "unit": unit, "then": then}
-    price = costs.price(system.hardware, model)
+    price = costs.price(system, model)
     if isinstance(price, NoPrice):
         return Difference(**fields, currency=row["currency"], refusal=price.sentence)
     total, before = price.cost.total, Decimal(row["total"])

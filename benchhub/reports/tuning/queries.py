@@ -29,7 +29,7 @@ def steps(row: TuningSeries) -> tuple[TuningStep, ...]:
 
 
 def treatments(row: TuningSeries) -> tuple[TuningTreatment, ...]:
-    return tuple(row.treatments.select_related("system__configuration", "system__hardware"))
+    return tuple(row.treatments.select_related("system__configuration", "system__hardware", "system__pooler_hardware"))
 
 
 def curves(row: TuningSeries, treatments: Sequence[TuningTreatment]) -> dict[int, Entry]:
@@ -40,4 +40,4 @@ def curves(row: TuningSeries, treatments: Sequence[TuningTreatment]) -> dict[int
 
 
 def prices_of(curves: Sequence[Entry], terms: Terms) -> PriceBook:
-    return price_book([entry.system.hardware for entry in curves], (terms.day, terms.today))
+    return price_book([machine for entry in curves for machine in entry.system.machines], (terms.day, terms.today))

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from benchhub.analysis.pricing.licences.cost import Licence
 from benchhub.analysis.pricing.quote import Order, Terms, Throughput
-from benchhub.analysis.pricing.topology import Machine
+from benchhub.analysis.pricing.topology import POOLER, Machine
 from benchhub.analysis.words import plain
 
 from .handles import CORES, DISCOUNT, LICENCE_DISCOUNT, PRICE, TERM, THROUGHPUT, Handles
@@ -19,7 +19,8 @@ SET_BY_HAND = "set in the price laboratory"
 class Choice:
     """A system under a licence: what is ordered, and the throughput that it gives.
 
-    `system`, `hardware` and `licence` are keys; choices of one hardware and licence have the same order.
+    `system`, `hardware`, `licence` and `pooler`, the machine of a pooler, are keys; choices that share the last three
+    have the same order.
     """
 
     system: str
@@ -29,6 +30,7 @@ class Choice:
     licence_label: str
     order: Order
     throughput: Throughput
+    pooler: str = ""
 
     @property
     def name(self) -> str:
@@ -41,7 +43,10 @@ def order_at(choice: Choice, handles: Handles) -> Order:
     if handles.licence == choice.licence:
         order = replace(order, licences=tuple(_moved_licence(licence, handles) for licence in order.licences))
     if handles.hardware == choice.hardware and cores is not None:
-        nodes = tuple(replace(node, machine=with_cores(node.machine, int(cores))) for node in order.deployment.nodes)
+        nodes = tuple(
+            node if node.role == POOLER else replace(node, machine=with_cores(node.machine, int(cores)))
+            for node in order.deployment.nodes
+        )
         order = replace(order, deployment=replace(order.deployment, nodes=nodes))
     return order
 

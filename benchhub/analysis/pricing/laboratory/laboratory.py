@@ -131,7 +131,7 @@ class Laboratory:
         """Ask the engine once for what is the same: throughput and utilisation change no cost."""
         licence, cores = handles.licence == choice.licence, handles.hardware == choice.hardware
         names = [name for name in (PRICE, LICENCE_DISCOUNT) if licence] + [CORES] * cores + [TERM, DISCOUNT]
-        key = (choice.hardware, choice.licence, *(handles.value(name) for name in names))
+        key = (choice.hardware, choice.pooler, choice.licence, *(handles.value(name) for name in names))
         if key not in self._answers:
             self._answers[key] = _ask(choice, self.terms, handles)
         return self._answers[key]

@@ -37,12 +37,13 @@ START = ("at_s", "duration_s", "throughput")
 def freeze(pricing: Pricing) -> Node:
     """Write down curves, prices, licences, sheets and rates of a comparison."""
     pairs = zip(pricing.keys, pricing.curves, strict=True)
+    machines = dict.fromkeys(machine for curve in pricing.curves for machine in curve.system.machines)
     return {
         "version": VERSION,
         "query": pricing.query.urlencode(),
         "today": pricing.terms.today.isoformat(),
         "curves": [{"key": key, **_curve(system_curve)} for key, system_curve in pairs],
-        "hardware": [rows.values(machine) for machine in dict.fromkeys(c.system.hardware for c in pricing.curves)],
+        "hardware": [rows.values(machine) for machine in machines],
         **_book(pricing.price_book),
     }
 
@@ -53,6 +54,7 @@ def _curve(system_curve: SystemCurve) -> Node:
         "label": system_curve.label,
         "series": system_curve.series,
         "hardware": system_curve.system.hardware_id,
+        "pooler_hardware": system_curve.system.pooler_hardware_id,
         "planned": list(system_curve.planned),
         "points": [_point(point) for level in levels for point in level.runs],
         "latencies": {str(level.clients): _texts(asdict(level.latencies)) for level in levels if level.latencies},
@@ -109,15 +111,16 @@ def pricing(document: Node, query: QueryDict) -> Pricing:
     """Return the curves of a snapshot and their prices as they were, under the terms of a query."""
     frozen = document["source"]["pricing"]
     hardware = rows.by_key(Hardware, frozen["hardware"])
-    curves = [_system_curve(node, hardware[node["hardware"]]) for node in frozen["curves"]]
+    curves = [_system_curve(node, hardware) for node in frozen["curves"]]
     keys = [node["key"] for node in frozen["curves"]]
     return Pricing(curves, keys, query, _price_book(frozen), date.fromisoformat(frozen["today"]))
 
 
-def _system_curve(node: Node, hardware: Hardware) -> SystemCurve:
+def _system_curve(node: Node, hardware: Mapping[int, Hardware]) -> SystemCurve:
     built = curve.build(map(_run_point, node["points"]))
     levels = tuple(_level(level, node["latencies"].get(str(level.clients))) for level in built.levels)
-    system = System(label=node["label"], hardware=hardware)
+    pooler = hardware[key] if (key := node.get("pooler_hardware")) else None
+    system = System(label=node["label"], hardware=hardware[node["hardware"]], pooler_hardware=pooler)
     return SystemCurve(system, node["series"], replace(built, levels=levels), planned=tuple(node["planned"]))
 
 

@@ -28,7 +28,7 @@ from benchhub.analysis.pricing.licences.cost import Licence
 from benchhub.analysis.pricing.licences.rules_form import rules_from
 from benchhub.analysis.pricing.listed import Price
 from benchhub.analysis.pricing.quote import USUAL, Order, measured, quote
-from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+from benchhub.analysis.pricing.topology import POOLER, Deployment, Machine, Node
 from benchhub.analysis.statistics.spread import summarise
 
 BOX = Machine("Box", 2, 10)
@@ -104,6 +104,17 @@ def test_the_cores_from_which_another_licence_is_cheaper():
     [flip] = flips.flips(lab)
     assert (flip.before, flip.value, flip.after) == (2, 3, 3)
     assert words.sentence(lab.axis, [flip]) == "From 3 cores per socket on Per socket is cheaper than Per core for 18."
+
+
+def test_the_cores_of_a_server_move_none_of_its_pooler_and_both_ways_have_their_own_price():
+    small = Node(Machine("Small", 1, 4), role=POOLER, prices=(price("700"),))
+    order = PER_CORE.order
+    deployment = replace(order.deployment, nodes=(*order.deployment.nodes, small))
+    pooled = replace(PER_CORE, system="pooled", order=replace(order, deployment=deployment), pooler="Small")
+    lab = laboratory(cores(1, 20), PER_CORE, pooled)
+    # 5,000 + 2 x 4 cores x 3 years x 1,800, and 700 + 4 cores x 3 years x 1,800 for the pooler.
+    assert lab.price(PER_CORE, Decimal(4)) == Fraction(5000 + 8 * 5400, 1000)
+    assert lab.price(pooled, Decimal(4)) == Fraction(5700 + 12 * 5400, 1000)
 
 
 def test_packs_and_minimums_make_steps_and_none_of_their_flips_is_missed():
