@@ -1,4 +1,4 @@
-"""The picture of a preview card: title, verdict, confidence and curves, drawn from what a link shows and no more."""
+"""The picture of a preview card: title, verdict, confidence and a chart, drawn from what a link shows and no more."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4
 # Corners and turn of a curve's mark, so that nothing hangs on colour alone; no corners is a circle.
 MARKS = ((0, 0), (4, 0), (4, 45), (3, 0), (5, 0), (6, 0), (3, 180))
 MOST_CURVES = 7
+MOST_BARS, BAR_HEIGHT, BAR_SPACING = 6, 18, 38  # px
+NAMES_RIGHT, BARS_LEFT, BARS_RIGHT, FIGURES_LEFT = 400, 415, 700, 890
+FULL_PERCENT = 100.0
 TICKS = 4
 LEFT, TOP, RIGHT, BOTTOM = 170, 340, 800, 550
 PLAIN = str.maketrans({"–": "-", "−": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "…": "..."})
@@ -40,9 +43,20 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of `width_percent` of the longest, with its name and its value as the page writes them."""
+
+    name: str
+    value: str
+    width_percent: float
+    series: int
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """All that is drawn. `curves` are those of the first figure that has any; there may be none. `verdict` and
-    `confidence` are those of the answer on the page, empty where it opens with none.
+    """All that is drawn. `verdict`, `confidence`, `bars` (their title is `axis`) and `figures` (title and value) are
+    those of the answer on the page, empty where it opens with none. Then `curves` are those of the first figure that
+    has any; there may be none.
     """
 
     title: str
@@ -52,6 +66,8 @@ class Card:
     axis: str = ""
     across: str = ""
     curves: tuple[Curve, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
 
 
 @lru_cache(maxsize=CARDS_KEPT)
@@ -62,20 +78,34 @@ def png(sha256: str) -> bytes:
 
 
 def card(document: Node) -> Card:
+    """Return what the document's answer says and draws; without one its title, summary and first curves."""
     blocks = [block for section in document["sections"] for block in section["blocks"]]
-    texts = _answered(document, next((block for block in blocks if block["kind"] == "answer"), None))
+    answer = next((block for block in blocks if block["kind"] == "answer"), None)
+    if answer is not None:
+        return _answered(document["title"], answer)
+    plain = Card(document["title"], document["summary"])
     for figure in (block for block in blocks if block["kind"] == "figure"):
         if curves := tuple(_curves(figure["plotly"])):
             across = figure["plotly"]["layout"].get("xaxis", {}).get("title", {}).get("text", "")
-            return replace(texts, axis=figure["title"], across=across, curves=curves[:MOST_CURVES])
-    return texts
+            return replace(plain, axis=figure["title"], across=across, curves=curves[:MOST_CURVES])
+    return plain
 
 
-def _answered(document: Node, answer: Node | None) -> Card:
-    if answer is None:
-        return Card(document["title"], document["summary"])
-    confidence = f"{answer['confidence']['words']} {answer['confidence']['reason']}"
-    return Card(document["title"], " ".join(answer["sentences"]), answer["verdict"], confidence)
+def _answered(title: str, answer: Node) -> Card:
+    picture, confidence = answer["picture"], answer["confidence"]
+    return Card(
+        title,
+        " ".join(answer["sentences"]),
+        answer["verdict"],
+        f"{confidence['words']} {confidence['reason']}",
+        picture["title"],
+        bars=tuple(map(_bar, picture["bars"][:MOST_BARS])),
+        figures=tuple((tile["title"], f"{tile['value']} {tile['unit']}".strip()) for tile in answer["tiles"]),
+    )
+
+
+def _bar(bar: Node) -> Bar:
+    return Bar(f"{bar['label']}, {bar['under']}", bar["value"], float(bar["width_percent"]), bar["series"])
 
 
 def _curves(plotly: Node) -> Iterator[Curve]:
@@ -106,6 +136,8 @@ def drawn(picture: Card) -> bytes:
     _texts(pen, picture)
     if picture.curves:
         _chart(pen, picture)
+    _bars(pen, picture)
+    _figures(pen, picture)
     pen.text(MARGIN, HEIGHT - 42, "BenchHub", 22, ACCENT)
     pen.text(MARGIN + 130, HEIGHT - 42, picture.confidence, 22, INK, width=WIDTH - 2 * MARGIN - 130)
     png = io.BytesIO()
@@ -120,7 +152,7 @@ def _texts(pen: _Pen, card: Card) -> None:
         bottom = pen.lines(MARGIN, bottom + 4, card.verdict, 44, INK, most=2)
     else:
         bottom = pen.lines(MARGIN, 48, card.title, 46, INK, most=2)
-    lines = int((TOP - 50 - bottom) // 33) if card.curves else 9
+    lines = int((TOP - 50 - bottom) // 33) if card.curves or card.bars else 9
     pen.lines(MARGIN, bottom + 10, card.summary, 25, MUTED, most=max(1, lines))
 
 
@@ -147,6 +179,26 @@ def _chart(pen: _Pen, card: Card) -> None:
         pen.curve([place(point) for point in curve.points], curve.series)
         pen.mark(RIGHT + 40, TOP + 14 + 32 * number, curve.series)
         pen.text(RIGHT + 58, TOP + 14 + 32 * number, curve.name, 22, INK, anchor="lm", width=WIDTH - RIGHT - 58 - 30)
+
+
+def _bars(pen: _Pen, card: Card) -> None:
+    """Draw the bars of the answer below each other, each between its name and its value."""
+    if card.bars:
+        pen.text(MARGIN, TOP - 34, card.axis, 20, MUTED)
+    for number, bar in enumerate(card.bars):
+        middle = TOP + 12 + BAR_SPACING * number
+        right = BARS_LEFT + bar.width_percent / FULL_PERCENT * (BARS_RIGHT - BARS_LEFT)
+        colour = COLOURS[bar.series % len(COLOURS)]
+        pen.text(MARGIN, middle, bar.name, 22, INK, anchor="lm", width=NAMES_RIGHT - MARGIN)
+        pen.box(BARS_LEFT, middle - BAR_HEIGHT / 2, right, middle + BAR_HEIGHT / 2, colour)
+        pen.text(right + 12, middle, bar.value, 22, INK, anchor="lm")
+
+
+def _figures(pen: _Pen, card: Card) -> None:
+    for number, (title, value) in enumerate(card.figures):
+        top = TOP - 34 + 78 * number
+        pen.text(FIGURES_LEFT, top, title, 20, MUTED, width=WIDTH - MARGIN - FIGURES_LEFT)
+        pen.text(FIGURES_LEFT, top + 24, value, 34, INK, width=WIDTH - MARGIN - FIGURES_LEFT)
 
 
 def tick(highest: float) -> float:

@@ -31,9 +31,27 @@ def shown(content):
     return Image.open(io.BytesIO(content))
 
 
-def test_a_card_has_the_curves_of_the_first_figure_and_neither_repeats_nor_other_figures(snapshot):
+def test_a_card_draws_the_bars_and_figures_of_the_answer_and_no_throughput_where_it_is_money(snapshot):
     picture = card.card(canonical.from_bytes(bytes(snapshot.content)))
-    assert (picture.title, picture.axis, picture.across) == ("16 or 18 on quokka", "Throughput, TPS", "clients")
+    # 12.5% off: a machine for 5,000 EUR, alone or with 20 cores at 1,800 EUR a year for 3 years.
+    assert (picture.title, picture.axis) == ("16 or 18 on quokka", "Total over 3 years")
+    names = [(bar.name, bar.value, bar.series) for bar in picture.bars]
+    assert names == [
+        ("Hardware only, PostgreSQL 18", "4,375 EUR", 1),
+        ("Hardware only, PostgreSQL 16", "4,375 EUR", 0),
+        ("Per core of Initech, PostgreSQL 18", "98,875 EUR", 1),
+        ("Per core of Initech, PostgreSQL 16", "98,875 EUR", 0),
+    ]
+    assert [bar.width_percent for bar in picture.bars] == [4.42, 4.42, 100.0, 100.0]
+    assert picture.figures == (("Throughput", "1,120 TPS"), ("Price per TPS", "3.91 EUR"), (picture.axis, "4,375 EUR"))
+    assert picture.curves == ()
+
+
+def test_a_card_without_an_answer_draws_the_curves_of_its_first_figure(snapshot):
+    document = canonical.from_bytes(bytes(snapshot.content))
+    document["sections"] = [section for section in document["sections"] if section["id"] != "answer"]
+    picture = card.card(document)
+    assert (picture.axis, picture.across, picture.bars) == ("Throughput, TPS", "clients", ())
     # 300 and 310 at 1 client; 980 and 1,020, and 1,100 and 1,140 at 8
     assert [(curve.name, curve.points) for curve in picture.curves] == [
         ("PostgreSQL 16", ((1.0, 304.95901364), (8.0, 999.799979996))),
@@ -112,8 +130,9 @@ def test_ticks_are_round_and_about_four(highest, step):
         card.Card("測試 " * 40, "word" * 200),
         card.Card("", "", "TPS", "", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
         card.Card("x " * 300, "y " * 900, "TPS", "clients", (card.Curve("long " * 30, 1, ((1.0, 1e12), (1e6, 2.0))),)),
+        card.Card("x", "", "y " * 90, bars=(card.Bar("long " * 30, "1e12 EUR", 100.0, 1),), figures=(("", "9" * 40),)),
     ],
-    ids=["letters that the font has not", "one level and nothing measured", "far too much"],
+    ids=["letters that the font has not", "one level and nothing measured", "far too much", "names that do not fit"],
 )
 def test_odd_content_is_drawn_too(picture):
     assert shown(card.drawn(picture)).size == (1200, 630)
