@@ -15,6 +15,8 @@ from django.http import QueryDict
 
 Row = TypeVar("Row", bound=Model)
 PER_PAGE = 50
+LEFT_OUT = "without"
+ACTIONS = "actions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,9 @@ class Head:
 class Listing(Generic[Row]):
     """One page of a list by what its address asks for; what the address does not understand is left aside.
 
-    Parameters: `q` searches each word in `search` (fields), `sort` a column's name or -name, `page`, and one
-    parameter per filter; all others are kept. `default` is the sort of an address without one. What is not known
-    stands last, whichever way it is sorted.
+    Parameters: `q` searches each word in `search` (fields), `sort` a column's name or -name, `page`, `without` a
+    column that is left out, and one parameter per filter; all others are kept. `default` is the sort of an address
+    without one. What is not known stands last, whichever way it is sorted.
     """
 
     def __init__(
@@ -83,6 +85,17 @@ class Listing(Generic[Row]):
         for choice in self.filters:
             yield choice, self.value(choice), [(value, label) for value, (label, _) in choice.options.items()]
 
+    def optional(self) -> list[tuple[Column, bool]]:
+        """Return the columns that may be left out, each with whether it is: not the first, nor what changes a row."""
+        left_out = self.query.getlist(LEFT_OUT)
+        return [(column, column.name in left_out) for column in self.columns[1:] if column.name != ACTIONS]
+
+    @property
+    def css(self) -> str:
+        """Return the classes of the table that hide the columns left out, by their places from 1."""
+        places = {column.name: place for place, column in enumerate(self.columns, start=1)}
+        return " ".join(f"without-{places[column.name]}" for column, is_left_out in self.optional() if is_left_out)
+
     def heads(self) -> list[Head]:
         return [self._head(column) for column in self.columns]
 
@@ -98,7 +111,7 @@ class Listing(Generic[Row]):
     @property
     def hidden_parameters(self) -> list[tuple[str, str]]:
         """Return the other parameters of the address, for the form above the list."""
-        own = ("q", "page", "sort", *(choice.name for choice in self.filters))
+        own = ("q", "page", "sort", LEFT_OUT, *(choice.name for choice in self.filters))
         return [(name, value) for name, values in self.query.lists() if name not in own for value in values]
 
     @property

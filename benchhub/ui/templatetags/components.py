@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import template
+from django.db.models import Model
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
@@ -27,6 +28,14 @@ def fold(content: str, title: str, anchor: str, *, is_open: bool = False) -> Saf
     return render_to_string(
         "components/fold.html", {"content": content, "title": title, "id": anchor, "is_open": is_open}
     )
+
+
+@register.simple_block_tag
+def menu(content: str, row: Model) -> SafeString:
+    """Draw the acts of a row as a menu behind one button, which is named after the row; without acts draw nothing."""
+    if not content.strip():
+        return mark_safe("")  # nosec B308
+    return render_to_string("components/menu.html", {"content": content, "label": str(row), "id": f"menu-{row.pk}"})
 
 
 @register.simple_block_tag(name="nothing")

@@ -258,3 +258,19 @@ def test_money_and_memory_are_written_plainly():
     assert [taken_off(Decimal(amount), "EUR") for amount in ("12.5", "-0.5", "0")] == ["−12.50 EUR", "+0.50 EUR", ""]
     assert money(Decimal("1200000")) == "1,200,000.00"
     assert [gib(2**38), gib(2**33 - 2**28), gib(None), gib(100 * 2**30)] == ["256", "7.75", "", "100"]
+
+
+def test_columns_are_left_out_but_neither_the_first_nor_the_menu_of_a_row_and_the_address_keeps_them(engineer, box):
+    page = engineer.get(reverse("hardware-list"), {"without": ["clock", "name", "actions", "nonsense"]})
+    assertContains(page, '<table class="stack without-5">')
+    assertContains(page, 'name="without" value="clock" checked', count=1)
+    assertContains(page, " checked", count=1)
+    assertContains(page, "sort=sockets")
+    assert all("without=clock" in head.address for head in page.context["listing"].heads() if head.address)
+    assertContains(engineer.get(reverse("hardware-list")), '<table class="stack">')
+
+
+def test_the_acts_of_a_row_stand_in_a_menu_that_is_named_after_it(engineer, box):
+    page = engineer.get(reverse("hardware-list"))
+    assertContains(page, f'popovertarget="menu-{box.pk}" aria-label="Change {box}"')
+    assertContains(page, f'<div class="row-menu" id="menu-{box.pk}" popover>')

@@ -108,6 +108,7 @@ def test_a_licence_model_is_typed_and_its_arithmetic_seen_on_a_machine(tab):
     tab.get_by_text("Times a core factor of 0.5 for POWER8").wait_for()
     rules = LicenceModel.objects.get().licence_rules()
     assert (rules.metric, rules.payment, rules.hours_per_month, len(rules.factors)) == ("core", "hourly", 700, 1)
+    tab.get_by_role("button", name="Change By the core").click()
     tab.get_by_role("link", name="Add a price").click()
     tab.get_by_text("for one physical core, for an hour").wait_for()
     assert not is_too_wide(tab)
