@@ -80,6 +80,7 @@ PAGES = {
     "hardware-retire": "hardware",
     "prices": None,
     "price-add": None,
+    "prices-import": None,
     "price-sheets": None,
     "price-sheet": "sheet",
     "price-sheet-add": None,

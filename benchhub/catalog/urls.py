@@ -37,6 +37,7 @@ urlpatterns = [
     path("hardware/<int:pk>/revise", hardware.hardware_revise, name="hardware-revise"),
     path("prices/", hardware.prices, name="prices"),
     path("prices/add", hardware.price_add, name="price-add"),
+    path("prices/import", hardware.prices_import, name="prices-import"),
     path("prices/unit", hardware.price_unit, name="price-unit"),
     path("exchange-rates/", hardware.rates, name="exchange-rates"),
     path("exchange-rates/add", hardware.rate_add, name="exchange-rate-add"),

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from benchhub.analysis.words import GIB
+from benchhub.analysis.words import GIB, count
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
 from benchhub.catalog.shared.machines import COUNTS, bought_shape, bought_unlike_sockets, cpu_count, guest_reason
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
@@ -21,6 +21,7 @@ from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
 from .forms import HardwareForm, PriceForm, RateForm, amount_help
+from .price_list import PriceListForm
 
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
@@ -160,6 +161,18 @@ def price_add(request: HttpRequest) -> HttpResponse:
     intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
     crumb = Crumb.to("prices", "Prices")
     return FormPage(form=form, title="Add a price", action="Add the price", intro=intro, crumb=crumb).show(request)
+
+
+def prices_import(request: HttpRequest) -> HttpResponse:
+    """Add many prices at once, all of them or none."""
+    form = PriceListForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+        messages.success(request, f"Added: {count(saved, 'price')}.")
+        return redirect("prices")
+    intro = "All prices are added or, where one is wrong, none: each fault is named with its line."
+    crumb = Crumb.to("prices", "Prices")
+    page = FormPage(form=form, title="Import prices", action="Import the prices", intro=intro, crumb=crumb)
+    return page.show(request, "catalog/prices_import.html")
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:
