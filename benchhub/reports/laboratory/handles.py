@@ -30,10 +30,10 @@ TITLES = {
     THROUGHPUT: "Throughput",
     UTILISATION: "Utilisation",
 }
-# Where a handle is, as a condition: the words of the value stand in the braces.
+# Where a handle is, as a condition: the words of the value stand in the braces, and what it is of.
 CONDITIONS = {
-    PRICE: "a licence price of {}",
-    LICENCE_DISCOUNT: "{} off the licence",
+    PRICE: "{subject} at {}",
+    LICENCE_DISCOUNT: "{} off {subject}",
     DISCOUNT: "{} off everything",
     TERM: "a term of {}",
     UTILISATION: "{} utilisation",
@@ -87,8 +87,8 @@ class Handle:
 
     @property
     def condition(self) -> str:
-        """Write where it is as a condition of a sentence: 'a licence price of 420 EUR per core and year'."""
-        return CONDITIONS.get(self.name, "{}").format(self.words)
+        """Write where it is as a condition of a sentence: 'PostgresPURE at 420 EUR per core and year'."""
+        return CONDITIONS.get(self.name, "{}").format(self.words, subject=self.subject)
 
     @property
     def unit_words(self) -> str:

@@ -102,7 +102,7 @@ def _zone_text(axis: Axis, zone: Zone) -> str:
     if low is not None and high is not None:
         if low > high:
             return ""
-        where = f"From {axis.words(low)} to {axis.words(high)}" if low < high else f"At {axis.words(low)}"
+        where = f"From {axis.number_words(low)} to {axis.words(high)}" if low < high else f"At {axis.words(low)}"
     elif low is None and high is None:
         where = "Anywhere on this axis"
     else:

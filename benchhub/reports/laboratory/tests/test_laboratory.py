@@ -41,7 +41,7 @@ def test_the_cheapest_is_said_first_and_then_the_break_even_by_licence_price(rea
     )
     assertContains(page, "Per socket for PostgreSQL 16 and PostgreSQL 18.")
     text = page.content.decode()
-    answer = text.index("With a licence price of 1,800 EUR per physical core and year")
+    answer = text.index("With Per core at 1,800 EUR per physical core and year")
     assert answer < text.index("Break-even at 420 EUR") < text.index("figure-laboratory")
     assert "handle is" not in text
 

@@ -45,9 +45,7 @@ def handle_line(tab):
 
 def test_the_cheapest_stands_first_then_the_break_even_and_nothing_is_too_wide(tab):
     cheapest = tab.locator("p.lead").first.inner_text()
-    assert cheapest.startswith(
-        "With a licence price of 1,800 EUR per physical core and year, lowest of all that is shown"
-    )
+    assert cheapest.startswith("With Per core at 1,800 EUR per physical core and year, lowest of all that is shown")
     break_even = tab.locator("ul.flips li").first.inner_text()
     assert break_even.startswith("Break-even at 420 EUR per physical core and year: below it Per core is the cheaper")
     assert not is_too_wide(tab)
@@ -64,7 +62,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     slider.press("Home")
     at_handles(
         tab,
-        "With a licence price of 0 EUR per physical core and year, lowest of all that is shown: PostgreSQL 18",
+        "With Per core at 0 EUR per physical core and year, lowest of all that is shown: PostgreSQL 18",
     )
     assert handle_line(tab) == 0
     assert tab.locator("#handle-licence-price").input_value() == "0"
@@ -72,7 +70,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     assert slider.get_attribute("aria-valuetext") == "0 EUR per physical core and year"
     assert tab.evaluate("document.activeElement.id") == "slider-licence-price"
     tab.reload()
-    at_handles(tab, "With a licence price of 0 EUR per physical core and year")
+    at_handles(tab, "With Per core at 0 EUR per physical core and year")
 
 
 def test_the_handle_is_dragged_in_the_chart(tab):
@@ -103,7 +101,7 @@ def test_a_slow_answer_does_not_take_the_handle_back(tab):
     tab.evaluate("document.activeElement.blur()")
     tab.wait_for_timeout(400)
     held[0].continue_()
-    at_handles(tab, "With a licence price of 0 EUR per physical core and year")
+    at_handles(tab, "With Per core at 0 EUR per physical core and year")
     assert handle_line(tab) == 0
     assert (slider.input_value(), tab.locator("#handle-licence-price").input_value()) == ("0", "0")
     assert "price=0" in tab.url
@@ -145,7 +143,7 @@ def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
         tab.locator(f"#{name}").press("Tab")
         tab.wait_for_url(f"**={number}*")
     tab.get_by_label("Licence whose price is moved").select_option(label="Per socket")
-    at_handles(tab, "With a licence price of 4,200 EUR per occupied socket and year")
+    at_handles(tab, "With Per socket at 4,200 EUR per occupied socket and year")
     assert "price=" not in tab.url and "to=" not in tab.url
     tab.locator("#to").fill("9000")
     tab.locator("#to").press("Tab")
@@ -164,5 +162,5 @@ def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     tab.locator("#handle-licence-price").fill("400")
     tab.get_by_role("button", name="Apply").click()
     assert "price=400" in tab.url
-    tab.get_by_text("With a licence price of 400 EUR per physical core and year").wait_for()
+    tab.get_by_text("With Per core at 400 EUR per physical core and year").wait_for()
     context.close()
