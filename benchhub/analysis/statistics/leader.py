@@ -46,13 +46,14 @@ class Leader:
             (f"{NOT_TESTED} against {{}}, as that takes {FEWEST_FOR_INTERVAL} repeats of each", self._with(NOT_TESTED)),
             (f"no verdict against {{}}, as {NOT_IN_TURNS}", self._with(WITHHELD)),
         ]
-        return "; ".join(template.format(_names(labels)) for template, labels in parts if labels)
+        return "; ".join(template.format(self._names(labels)) for template, labels in parts if labels)
 
     def _with(self, verdict: str) -> tuple[str, ...]:
         return tuple(label for label, own_verdict in self.against if own_verdict == verdict)
 
-
-def _names(labels: Sequence[str]) -> str:
-    """Write 'a, b and c'; of many only the first."""
-    rest = len(labels) - MOST_NAMED
-    return listing([*labels[:MOST_NAMED], *([count(rest, "other")] if rest > 0 else [])])
+    def _names(self, labels: Sequence[str]) -> str:
+        """Write 'a, b and c'; of many only the first, and only their number where there are no others."""
+        rest = len(labels) - MOST_NAMED
+        if rest > 0 and len(labels) == len(self.against):
+            return f"any of the {count(len(labels), 'other')}"
+        return listing([*labels[:MOST_NAMED], *([count(rest, "other")] if rest > 0 else [])])

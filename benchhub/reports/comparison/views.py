@@ -43,7 +43,7 @@ def _of_experiment(request: HttpRequest, state: State, pk: str) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=int(pk) if re.fullmatch("[0-9]{1,18}", pk) else 0)
     keys = queries.of_experiment(experiment.pk)
     if not keys:
-        note = f"'{experiment}' has no result yet, so there is nothing of it to compare."
+        note = f"'{experiment}' has no result, so there is nothing to compare. Choose other curves."
         return _pick(request, State.of_curves([]), note)
     names = [f"{experiment}-{system}" for experiment, system in keys]
     return redirect(f"{reverse('compare')}{state.address(curve=names)}")

@@ -38,6 +38,11 @@ def test_unlike_reasons_are_said_apart():
     ("labels", "names"), [("bcd", "b, c and d"), ("bcde", "b, c, d and 1 other"), ("bcdef", "b, c, d and 2 others")]
 )
 def test_of_many_only_the_first_are_named(labels, names):
-    leader = against(**dict.fromkeys(labels, "not distinguishable"))
+    leader = against(**dict.fromkeys(labels, "not distinguishable"), z="more")
     assert leader.words == f"no clear winner: not distinguishable from {names}"
     assert leader.candidates == tuple(labels)
+
+
+def test_all_others_are_counted_where_they_are_many_and_named_where_they_are_few():
+    assert against(**dict.fromkeys("bcd", "not tested")).words.startswith("not tested against b, c and d, as")
+    assert against(**dict.fromkeys("bcde", "not tested")).words.startswith("not tested against any of the 4 others, as")

@@ -102,7 +102,9 @@ def test_an_experiment_leads_to_all_its_curves(reader, experiment, systems):
 
 def test_an_experiment_without_a_result_has_nothing_to_compare(reader, systems):
     empty = testing.make_experiment(systems, name="Empty")
-    assertContains(reader.get(COMPARE, {"experiment": empty.pk}), "Empty&#x27; has no result yet")
+    assertContains(
+        reader.get(COMPARE, {"experiment": empty.pk}), "Empty&#x27; has no result, so there is nothing to compare"
+    )
     assert reader.get(COMPARE, {"experiment": "x"}).status_code == 404
 
 
