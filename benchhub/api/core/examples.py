@@ -185,7 +185,7 @@ ANSWERS: Mapping[str, Any] = {
             }
         ],
         "prices": {
-            "terms": "3 years, rounded to nearest", "load": "at the peak", "unit": "TPS", "lead": "", "remark": "",
+            "terms": "3 years", "load": "at the peak", "unit": "TPS", "lead": "", "remark": "",
             "rows": [PRICE],
         },
     },

@@ -24,6 +24,7 @@ NAMES = (
 )  # fmt: skip
 # The parameters that choose the subject of the questions below the table.
 QUESTIONS = ("drawn", "subject", "one", "other")
+USUAL_ROUNDING: Rounding = "nearest"
 ROUNDINGS: Mapping[str, tuple[Rounding, str]] = {"nearest": ("nearest", "to nearest"), "up": ("up", "up")}
 PEAK, WITHIN = "peak", "latency"
 # What a price is of: a unit of throughput, or a million transactions of the term.
@@ -46,7 +47,7 @@ class Terms:
 
     today: date
     years: int = DEFAULT_TERM_YEARS
-    rounding: Rounding = "nearest"
+    rounding: Rounding = USUAL_ROUNDING
     licences: frozenset[int] = frozenset()
     load: str = PEAK
     ceiling_ms: Decimal = DEFAULT_CEILING_MS
@@ -84,8 +85,9 @@ class Terms:
 
     @property
     def words(self) -> str:
-        """Write '3 years, rounded to nearest', and every term that is not as usual."""
-        parts = [count(self.years, "year"), f"rounded {ROUNDINGS[self.rounding][1]}"]
+        """Write '3 years', and every other term that is not as usual: '3 years, rounded up'."""
+        parts = [count(self.years, "year")]
+        parts += [f"rounded {ROUNDINGS[self.rounding][1]}"] if self.rounding != USUAL_ROUNDING else []
         parts += [f"{plain(self.discount_percent)}% off everything"] if self.discount_percent else []
         support = self.support_percent
         parts += [f"support at {plain(support)}% a year"] if support is not None else []
@@ -110,7 +112,7 @@ def terms(query: QueryDict, today: date | None = None) -> Terms:
     return Terms(
         today=current_day,
         years=reader.read("term", _term, DEFAULT_TERM_YEARS),
-        rounding=reader.read("rounding", _rounding, "nearest"),
+        rounding=reader.read("rounding", _rounding, USUAL_ROUNDING),
         licences=reader.read_all("licence"),
         load=reader.read("load", _load, PEAK),
         ceiling_ms=reader.read("ceiling", _ceiling, DEFAULT_CEILING_MS),

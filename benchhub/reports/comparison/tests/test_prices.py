@@ -25,14 +25,15 @@ def test_prices_follow_the_rounding(reader, experiment, systems, prices):
     up, nearest = (reader.get(both(experiment, systems, rounding=rounding)) for rounding in ("up", "nearest"))
     assertContains(nearest, "4.46</span>")  # 5,000 / 1,120 = 4.4643
     assertContains(up, "4.47</span>")
-    assertContains(up, "rounded up")
+    assertContains(up, "3 years, rounded up")
+    assertNotContains(nearest, "3 years, rounded")
 
 
 def test_licences_can_be_left_out_and_other_terms_are_left_aside(reader, experiment, systems, prices):
     core = prices["core"]
     assertContains(reader.get(both(experiment, systems, licence=core.pk)), "How was this computed?", count=2)
     for odd in ({"term": 6}, {"term": "x"}, {"rounding": "down"}, {"licence": "x"}, {"licence": 99_999}):
-        assertContains(reader.get(both(experiment, systems, **odd)), "over 3 years, rounded to nearest")
+        assertContains(reader.get(both(experiment, systems, **odd)), "over 3 years.")
 
 
 def test_the_terms_keep_the_rest_of_the_address(reader, experiment, systems, prices):

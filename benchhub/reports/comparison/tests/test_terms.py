@@ -145,7 +145,7 @@ def test_a_wrong_term_gets_a_sentence_and_what_was_typed_stays(reader, experimen
     assertContains(response, "Write a day as year-month-day, such as 2026-01-31.")
     for text in ("101", "x", "1.2.2026"):
         assertContains(response, f'value="{text}"')
-    assertContains(response, "over 3 years, rounded to nearest.")
+    assertContains(response, "over 3 years.")
 
 
 def test_a_load_that_was_not_measured_names_those_that_were(reader, experiment, systems, prices):

@@ -23,7 +23,7 @@ def test_terms_are_as_usual_unless_asked_otherwise():
     )
     assert (price_terms.load, price_terms.day, price_terms.currency, price_terms.standbys) == ("peak", TODAY, "", 0)
     assert (price_terms.discount_percent, price_terms.utilisation_percent, price_terms.users) == (0, 50, None)
-    assert price_terms.words == "3 years, rounded to nearest"
+    assert price_terms.words == "3 years"
     assert price_terms.problems == {}
     assert not price_terms.has_unusual
 
@@ -50,7 +50,7 @@ def test_the_less_usual_terms_are_read_too_and_said():
         Decimal("2.5"),
     )
     assert (price_terms.currency, price_terms.users, price_terms.support_percent) == ("USD", 40, 18)
-    words = "3 years, rounded to nearest, 12.5% off everything, support at 18% a year, with 2 standbys"
+    words = "3 years, 12.5% off everything, support at 18% a year, with 2 standbys"
     words += ", by the prices of 2026-01-31"
     assert price_terms.words == words
     assert price_terms.has_unusual

@@ -83,14 +83,11 @@ def _about(report: Report) -> Node:
 
 def _section(section: Section) -> Node:
     figures = [nodes.figure(chart.name, chart.title, chart.label, chart.figure) for chart in section.charts]
-    return nodes.section(
-        section.name,
-        section.title,
-        [*figures, nodes.paragraph(section.caption, "caption"), *(_table(table) for table in section.tables)],
-    )
+    tables = [_table(table, section.is_long) for table in section.tables]
+    return nodes.section(section.name, section.title, [*figures, nodes.paragraph(section.caption, "caption"), *tables])
 
 
-def _table(table: Table) -> Node:
+def _table(table: Table, is_folded: bool) -> Node:
     columns = [nodes.column(column.title, is_number=column.is_number) for column in table.columns]
     rows = [
         nodes.row(
@@ -102,7 +99,8 @@ def _table(table: Table) -> Node:
     totals = [
         nodes.row([nodes.cell(cell.text, exact=_exact(cell), role="strong") for cell in row]) for row in table.totals
     ]
-    return nodes.table(f"{table.key}-table", table.title, columns, [*rows, *totals], style="printed")
+    every_row = [*rows, *totals]
+    return nodes.table(f"{table.key}-table", table.title, columns, every_row, style="printed", is_folded=is_folded)
 
 
 def _exact(cell: Cell) -> str:
@@ -155,11 +153,14 @@ def _recomputed(groups: Iterable[tuple[str, Sequence[Recomputed]]]) -> Node:
     )
     heads = (("What", False), ("Published", True), ("Computed", True), ("Difference", True), ("Verdict", False))
     columns = [nodes.column(title, is_number=is_number) for title, is_number in heads]
-    tables = [
-        nodes.table(f"recomputed-{number}", group, columns, map(_check, rows))
+    blocks = [
+        block
         for number, (group, rows) in enumerate(groups, start=1)
+        for block in (
+            nodes.paragraph(group, "lead"),
+            nodes.table(f"recomputed-{number}", f"Recomputation {number}: {group}", columns, map(_check, rows)),
+        )
     ]
-    blocks = [block for table in tables for block in (nodes.paragraph(table["title"], "lead"), table)]
     return nodes.section("recomputed", "Recomputation", [nodes.paragraph(text, "caption"), *blocks])
 
 

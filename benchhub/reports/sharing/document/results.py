@@ -20,8 +20,8 @@ DEMONSTRATION = (
 )
 MARKS = "Open marks are runs. The line joins their geometric means."
 RATIOS = (
-    "From three repeats on each side the ratio has a 95% interval and is tested (Welch, Holm over the levels). "
-    "With fewer it is not tested: its range sets the worst repeats against the best."
+    "With three repeats on each side it has a 95% interval and is tested (Welch, Holm over the levels); with fewer it "
+    "has a range, the worst repeats against the best."
 )
 FOUND = "found"
 # The one sentence of what was found that depends on prices.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -31,13 +32,15 @@ REPORT_ORDER = (
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
 ANSWER = "answer"
-# What a reader asks for after the answer, and not before it: folded away on a page, open on paper.
+# What a reader asks for after the answer, and not before it: folded away on a page, open on paper. So is what has
+# more cells and sentences than a reader takes in, unless a figure shows them.
 FOLDED = frozenset(
     {
         "loads", "statistics", "price-figures", "what-if", "hardware", "environment", "tuning", "method", "sources",
-        "settings",
+        "settings", "lost", "given", "oddities", "recomputed",
     }
 )  # fmt: skip
+MOST_CELLS = 36
 PLACES = (
     ("curves", "Throughput"), ("levels", "By clients"), ("prices", "Price"), ("found", "Findings and doubts"),
     ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
@@ -78,7 +81,9 @@ class DocumentPage:
 
     @property
     def folded(self) -> frozenset[str]:
-        return frozenset() if self.as_report else FOLDED
+        if self.as_report:
+            return frozenset()
+        return FOLDED | {section["id"] for section in self.sections if _is_long(section["blocks"])}
 
     @property
     def stem(self) -> str:
@@ -92,6 +97,17 @@ class DocumentPage:
     @property
     def hidden_words(self) -> str:
         return ", ".join(CLASSES[name].lower() for name in self.document.get("hidden", ()))
+
+
+def _is_long(blocks: Sequence[Node]) -> bool:
+    """Tell whether a section without a figure has more than MOST_CELLS cells and sentences."""
+    return not any(block["kind"] == "figure" for block in blocks) and sum(map(_size, blocks)) > MOST_CELLS
+
+
+def _size(block: Node) -> int:
+    if block["kind"] == "table":
+        return sum(len(row["cells"]) for row in block["rows"])
+    return len(block["items"]) if block["kind"] == "list" else 1
 
 
 class OneFilePage(DocumentPage):

@@ -1,0 +1,27 @@
+"""What stands folded on a shared page: long tables and lists without a figure, and never in a report."""
+
+from benchhub.analysis.snapshot import nodes
+from benchhub.reports.sharing.output.render import MOST_CELLS, DocumentPage
+
+FIGURE = nodes.figure("peaks", "Peaks", "Peaks of two systems", {})
+
+
+def numbers(cells):
+    row = nodes.row([nodes.cell("1")] * cells)
+    return nodes.table("numbers", "Numbers", [nodes.column("Number")] * cells, [row])
+
+
+def folded(*blocks, as_report=False):
+    return DocumentPage({"sections": [nodes.section("odd", "Odd", blocks)]}, "", as_report).folded
+
+
+def test_a_long_section_is_folded_unless_a_figure_shows_it():
+    paragraph = nodes.paragraph("A sentence.")
+    assert "odd" not in folded(paragraph, numbers(MOST_CELLS - 1))
+    assert "odd" in folded(paragraph, numbers(MOST_CELLS))
+    assert "odd" in folded(nodes.listing("", ["A sentence."] * (MOST_CELLS + 1)))
+    assert "odd" not in folded(FIGURE, paragraph, numbers(MOST_CELLS))
+
+
+def test_a_report_folds_nothing():
+    assert folded(numbers(MOST_CELLS + 1), as_report=True) == frozenset()
