@@ -69,9 +69,9 @@ def standstill() -> str:
     lag_s = tick_lag_s()
     since = "since BenchHub was installed" if lag_s is None else f"for {duration(lag_s)}"
     return (
-        f"Nobody has worked {since}: {count(waiting, 'run')} {word('waits', waiting, 'wait')}, and times that are left "
-        "do not count. What runs on a host goes on there and is collected later. Start a worker and the ticker; "
-        "manage.py doctor says which of them is missing."
+        f"Nobody has worked {since}: {count(waiting, 'run')} {word('waits', waiting, 'wait')}, and expected times no "
+        "longer hold. Runs on hosts go on and are collected later. Start a worker and the ticker; manage.py doctor "
+        "says which is missing."
     )
 
 
