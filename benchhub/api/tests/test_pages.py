@@ -70,6 +70,7 @@ workload-retire: POST workloads/{id}/retire/
 workload-show-again: POST workloads/{id}/show-again/
 prices: GET prices/
 price-add: POST prices/
+prices-import: POST prices/
 price-unit: GET licence-models/{id}/
 exchange-rates: GET exchange-rates/
 exchange-rate-add: POST exchange-rates/
