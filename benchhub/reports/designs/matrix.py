@@ -214,7 +214,9 @@ def _ordered(
 
 
 def _words(dimension: str, value: str) -> str:
-    return {WORKLOAD: value, SCALE: f"scale {value}", THREADS: thread_words(value), SYSTEM: value}[dimension]
+    if dimension == THREADS:
+        return thread_words(value)
+    return f"scale {value}" if dimension == SCALE else value
 
 
 def thread_words(rule: str) -> str:
