@@ -22,7 +22,7 @@ from tests.faults import rows
 from tests.faults.rig import Rig, Site
 
 LEASE_S = 6.0
-QUICK = ("test_secrets.py", "test_tidy.py")
+QUICK = ("test_secrets.py",)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

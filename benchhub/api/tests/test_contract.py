@@ -26,7 +26,7 @@ from benchhub.wsgi import application
 from conftest import CLONE
 
 # `make test-api` makes up 40 each, and besides a wrong value for each field alone: some minutes.
-EXAMPLES = int(os.environ.get("API_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "3"))
 IS_THOROUGH = EXAMPLES >= 40
 SETTINGS = settings(
     max_examples=EXAMPLES,

@@ -16,7 +16,7 @@ from runners.clusters.testing import broken_off, working_in
 from runners.contract import DataCopy
 
 pytestmark = pytest.mark.target
-FAULTS, SEED = int(os.environ.get("CLUSTER_FAULTS", "3")), int(os.environ.get("SEED", "0"))
+FAULTS, SEED = int(os.environ.get("CLUSTER_FAULTS", "1")), int(os.environ.get("SEED", "0"))
 LONGEST_S = 7.0  # a run from initdb to its stop, on a machine that has nothing else to do
 SETTINGS = ({"work_mem": "5MB", "shared_buffers": "20MB"}, {"work_mem": "6MB"}, {})
 IN_FORCE = ({"work_mem": "5120", "shared_buffers": "2560"}, {"work_mem": "6144"}, {})

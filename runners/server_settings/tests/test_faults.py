@@ -20,7 +20,7 @@ from runners.server_settings.testing import Victim, kill_keeper
 from runners.ssh import RemoteFailure
 
 pytestmark = pytest.mark.target
-FAULTS, SEED = int(os.environ.get("SERVER_FAULTS", "3")), int(os.environ.get("SEED", "0"))
+FAULTS, SEED = int(os.environ.get("SERVER_FAULTS", "1")), int(os.environ.get("SEED", "0"))
 KINDS = ("command", "job", "keeper", "everything", "cancel", "connection")
 LONGEST_S = 4.0  # from the start of an attempt to its end, on a machine that has nothing else to do
 SETTINGS, IN_FORCE = {"work_mem": "6MB", "jit": "off"}, {"work_mem": "6144", "jit": "off"}

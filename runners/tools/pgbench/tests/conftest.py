@@ -8,7 +8,8 @@ from benchhub.embedded.postgres import Cluster
 from runners.contract import Endpoint, RunSpec
 
 
-@pytest.fixture(params=[15, 16, 18])
+# The oldest and the newest: what lies between prints as the newest, and is measured by the demonstration's test.
+@pytest.fixture(params=[15, 18])
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     running: Cluster = request.getfixturevalue(f"cluster{request.param}")
     return running
