@@ -148,6 +148,8 @@ check-others:
 	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 	$(RUN) tests/secret_scan.py
 	$(RUN) tests/known_faults.py
+	@# pytest writes the asserts of all tests anew, once, and not in each of its processes.
+	@$(RUN) -m pytest --collect-only -qq -p no:randomly > .venv/collected || { cat .venv/collected; exit 1; }
 
 clean:
 	@$(ANY_PYTHON) -m benchhub.demo clean
