@@ -19,6 +19,10 @@ NO_GRANT = (
 NOT_SEEN = "Which settings {} knows was not seen yet: test the instance from its own host, then plan again."
 OS_LAYER = "Settings of the operating system are changed for clusters of BenchHub's own alone."
 NO_COMMAND = "{} has no command that restarts it: write it on the form of the instance."
+STANDBY = (
+    "{} is a standby, and settings are changed on a primary alone: choose its primary, or grant no change of settings "
+    "and plan it as it is."
+)
 WITHDRAWN = "It would change settings of {}, which its owner does not grant any more: grant it anew, or cancel."
 MIB, USUAL_MIB = 1024**2, 16
 
@@ -29,9 +33,11 @@ def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[
     What the instance's own configuration asks for as well, the server is meant to have already: it is not applied.
     """
     if is_own(instance, configuration):
-        return {}
+        return {"settings": [STANDBY.format(instance)]} if instance.restart_words and _is_standby(instance) else {}
     if instance.grant == Instance.Grant.NONE:
         return {"settings": [NO_GRANT.format(instance)]}
+    if _is_standby(instance):
+        return {"settings": [STANDBY.format(instance)]}
     rows = _rows(instance)
     if not rows:
         return {"settings": [NOT_SEEN.format(instance)]}
@@ -96,6 +102,12 @@ def _rows(instance: Instance) -> Mapping[str, Any]:
     """Return the settings that the server knows, as its last test saw them; empty where there was none."""
     inspection = getattr(instance, "inspection", None)
     return inspection.parameters if inspection else {}
+
+
+def _is_standby(instance: Instance) -> bool:
+    """Tell whether its last test saw a standby, on which no run can leave its mark."""
+    inspection = getattr(instance, "inspection", None)
+    return bool(inspection and inspection.sight and inspection.sight.get("is_standby"))
 
 
 def _server(instance: Instance, rows: Mapping[str, Any]) -> applicable.Server:

@@ -51,6 +51,17 @@ def test_without_a_grant_every_configuration_but_its_own_is_refused(server):
     assert grants.asked_settings(server, server.configuration) is None
 
 
+def test_a_standby_is_refused_every_change_and_restart_and_measured_as_it_is_without_a_grant(server):
+    Inspection.objects.update(sight={"is_standby": True})
+    granted(server, "reload").refresh_from_db()
+    [sentence] = refusals(server, work_mem="8MB")
+    assert sentence.startswith("theirs is a standby, and settings are changed on a primary alone: choose its primary")
+    assert grants.asked_settings(server, server.configuration) is None
+    granted(server, "restart", COMMAND)
+    with pytest.raises(ValueError, match="theirs is a standby"):
+        grants.asked_settings(server, server.configuration)
+
+
 def test_a_reload_applies_what_a_reload_can_and_names_what_it_cannot(server):
     granted(server, "reload")
     change = grants.asked_settings(server, configuration(WORK_MEM="8MB"))
