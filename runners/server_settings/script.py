@@ -41,12 +41,16 @@ SET LOCAL synchronous_commit = local;
 CREATE ROLE {MARK} NOLOGIN;
 COMMENT ON ROLE {MARK} IS :'mark';
 COMMIT;"""
+# A standby has the mark of its primary, whose settings are another server's.
 HOLDER_QUERY = (
     f"SELECT coalesce(shobj_description(oid, 'pg_authid'), 'Somebody') FROM pg_roles WHERE rolname = '{MARK}'"
+    " AND NOT pg_is_in_recovery()"
 )
 UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles
 WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
+STANDBY = "The server is a standby, which takes no mark: settings are changed on a primary alone."
+FEWER = "there by now, and runs only raise it."
 PENDING = "waits for a restart already, which would put it in force: restart the server first."
 STANDBYS = "of a server with standbys is left alone: they stop where theirs is smaller."
 EDITED = "was edited since the server read it, and a reload would put that in force: reload the server first."
@@ -84,7 +88,7 @@ def _functions(spec: RunSpec, change: ServerSettings) -> str:
     statements = {
         "set": "\n".join(f'ALTER SYSTEM SET "{name}" TO {_literal(value)};' for name, value in change.settings.items()),
         "rights": f"SELECT '{NO_SUPERUSER}' WHERE NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)",
-        "refusals": _refusals(names, restarts=bool(change.restart)),
+        "refusals": _refusals(names, change),
         "mark": MARK_QUERY,
         "holder": HOLDER_QUERY,
         "unmark": UNMARK_QUERY,
@@ -108,8 +112,13 @@ def _here(name: str, statement: str) -> str:
     return f"{name}() {{\ncat << 'END_OF_SQL'\n{statement}\nEND_OF_SQL\n}}"
 
 
-def _refusals(names: str, *, restarts: bool) -> str:
+def _refusals(names: str, change: ServerSettings) -> str:
     """Return SQL that gives a sentence for whatever speaks against changing the settings right now."""
+    connections = change.settings_in_force.get("max_connections", "")
+    fewer = (
+        f" UNION ALL SELECT name || ' is ' || setting || ' {FEWER}' FROM pg_settings"
+        f" WHERE CASE name WHEN 'max_connections' THEN setting::int > {int(connections or 0)} END"
+    )
     standbys = (
         f" UNION ALL SELECT name || ' {STANDBYS}' FROM pg_settings WHERE name IN ({names})"
         " AND name = 'max_connections' AND EXISTS (SELECT FROM pg_stat_replication)"
@@ -119,7 +128,8 @@ def _refusals(names: str, *, restarts: bool) -> str:
         f"SELECT name || ' {ALTERED}' FROM pg_settings WHERE name IN ({names}) AND source IN ({SOURCES})"
         f" UNION ALL SELECT sourcefile || ' {EDITED}' FROM (SELECT DISTINCT sourcefile FROM pg_file_settings"
         f" WHERE sourcefile IS NOT NULL) AS f WHERE (pg_stat_file(sourcefile)).modification > pg_conf_load_time()"
-        f"{standbys}{pending if restarts else ''}"
+        f" UNION ALL SELECT '{STANDBY}' WHERE pg_is_in_recovery()"
+        f"{standbys}{fewer if connections else ''}{pending if change.restart else ''}"
     )
 
 

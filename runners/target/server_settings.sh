@@ -91,8 +91,9 @@ server_write_down() {
 
 # Who is at it, as others read it: host and work directory.
 server_place() { echo "$(uname -n):${server_state%/*}"; }
+# Returns 1 where somebody else is at it, with a sentence, and 2 where the server does not tell.
 server_is_free() {
-    holder=$(server_sql_holder | server_admin 2> /dev/null)
+    holder=$(server_sql_holder | server_admin) || return 2
     [ -z "$holder" ] || [ "$holder" = "$1" ] || { echo "$holder $server_held"; return 1; }
 }
 
@@ -100,7 +101,7 @@ server_is_free() {
 server_mark() {
     mark=$(cat "$server_state/mark")
     error=$(server_sql_mark | server_admin -v "mark=$mark" 2>&1) || {
-        server_is_free "$mark" || return 1
+        server_answers 20 && server_is_free "$mark" || return 1
         [ "$holder" = "$mark" ] || { echo "$error" >&2; return 1; }
     }
     [ -z "$(server_left)" ] || { echo "Another one $server_held" >&2; return 1; }
@@ -176,6 +177,8 @@ server_hold() {
     exec 5>> "$server_state.lock" && flock -w 20 5 || server_refuse 'another run on this host is at work on a server'
     [ ! -d "$server_state" ] || server_refuse 'what an earlier run changed has not been put back'
     server_use_password "$(pwd)/.pgpass"
+    # Whoever changed it since the look may be restarting it.
+    reason=$(server_answers 20 2>&1) && reason=$(server_is_free "$(server_place)" 2>&1) || server_refuse "$reason"
     reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     trap 'rm -rf -- "$server_state.new"' EXIT
@@ -201,10 +204,13 @@ server_restore() {
     server_finish 10
 }
 
-# Before an attempt begins: 75 where somebody elsewhere is at work on the server.
+# Before an attempt begins: 75 where somebody elsewhere is at work on the server, 1 where it does not tell.
 server_look() {
     server_use_password "$(pwd)/.pgpass"
-    server_is_free "$(server_place)" > /dev/null || exit 75
+    server_answers 8 || exit 1
+    code=0
+    server_is_free "$(server_place)" > /dev/null || code=$?
+    case $code in 0) ;; 1) exit 75 ;; *) exit 1 ;; esac
 }
 
 # In the attempt's shell. The keeper is in a session of its own and without the attempt's locks: whoever ends the attempt

@@ -46,6 +46,7 @@ esac
 echo "$run $number" > "$work/holder"
 
 write_files
+# A server that does not answer keeps no attempt away: the keeper waits for it, and says why it did not come.
 if [ -e server_settings.sh ]; then
     code=0
     timeout -k 1 10 /bin/sh ./server_settings.sh look < /dev/null > /dev/null 2>&1 6>&- 9>&- || code=$?

@@ -73,6 +73,26 @@ async def test_the_second_waits_until_the_first_has_put_back_and_changes_nothing
     assert driver.holder is None and driver.value("work_mem") == "4MB"
 
 
+async def test_a_start_while_the_other_restarts_the_server_waits_for_it_and_is_told_who_changes_it(restarting):
+    *words, _ = restarting.restart
+    restarting.ask("CREATE ROLE benchhub_keeper")
+    restarting.ask("COMMENT ON ROLE benchhub_keeper IS 'elsewhere:/work'")
+    try:
+        await by_account(restarting, f"{shlex.join([*words, 'stop'])} > /dev/null")
+        try:
+            place, outcome = await started(restarting, jit="off")
+        finally:
+            await by_account(restarting, f"{shlex.join([*words, 'start'])} > /dev/null")
+        assert outcome is job.StartOutcome.STARTED  # nobody could tell whether the server is held
+        assert await job.wait_for_end(*place, timeout_s=60)
+        outputs = (await job.collect(*place, cap_bytes=1 << 24)).outputs
+        assert outputs.returncode == 96 and is_held(outputs.stderr.decode()), outputs.stderr
+        assert b"elsewhere:/work" in outputs.stderr and restarting.auto_lines == []
+        assert not restarting.state.exists() and restarting.holder == "elsewhere:/work"
+    finally:
+        restarting.ask("DROP ROLE benchhub_keeper")
+
+
 async def by_account(driver, command):
     """Return what a command of the host's account prints, such as a keeper that begins although a start was refused."""
     return (await driver.connections.run(driver.target, command, timeout_s=60)).decode()

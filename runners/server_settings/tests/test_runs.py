@@ -113,6 +113,7 @@ async def test_a_server_that_would_not_take_it_or_has_changes_pending_is_left_al
         ({"work_mem": "5MB", "random_page_cost": "-7"}, "-7 is outside the valid range"),
         ({"work_mem": "5MB", "shared_buffers": "20MB"}, "shared_buffers is not in force: 20MB was asked for"),
         ({"work_mem": "5MB", "no_such_setting": "1"}, "could not be written down"),
+        ({"max_connections": "20"}, "max_connections is 100 there by now, and runs only raise it."),
     ],
 )
 async def test_what_the_server_does_not_take_is_told_and_what_it_took_before_is_put_back(driver, settings, words):
