@@ -57,6 +57,12 @@ HELD = (
     "Another BenchHub, or another work directory, has changed settings of its server: the run starts when they are put"
     " back. If that never comes: the comment of the role benchhub_keeper on the server says where it runs."
 )
+# Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
+HELD_FOR = timedelta(hours=2)
+HELD_TOO_LONG = (
+    f"Another BenchHub, or another work directory, has changed settings of {{}} for {HELD_FOR.seconds // 3600} hours:"
+    " the comment of the role benchhub_keeper on that server says where it runs. See that they are put back, then resume."
+)
 WAITING = {job.StartOutcome.BUSY: BUSY, job.StartOutcome.HELD: HELD}
 # What the warehouse raises where it refuses what was read.
 UNFIT = (DataError, IntegrityError)
@@ -174,12 +180,20 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         if sentence := WAITING.get(answer.outcome):
             after = RETRY_AFTER if run.watch.contact_error == sentence else FIRST_RETRY_AFTER
             queue.look_again(job_.claim, after, **CONTACT, contact_error=sentence)
+            if answer.outcome is job.StartOutcome.HELD and run.watch.contact_error == HELD:
+                _pause_held(run)
             return
         Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
         after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
         queue.look_again(job_.claim, after, **CONTACT, contact_error="")
     steps.watch(job_, wake)
+
+
+def _pause_held(run: Run) -> None:
+    """Pause the experiment of a run that waits for its server too long: its next step takes the start back."""
+    if run.attempts.filter(ended_at=None, started_at__lt=Now() - HELD_FOR).exists():
+        queue.pause(run.experiment, HELD_TOO_LONG.format(run.system.instance))
 
 
 def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:

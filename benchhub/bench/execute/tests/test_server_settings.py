@@ -9,9 +9,11 @@ from datetime import timedelta
 
 import psycopg
 import pytest
+from django.db.models.functions import Now
 
 from benchhub.bench.execute import answers, inspections, jobs, steps
 from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused, Started, Withdrawn
+from benchhub.bench.models import Attempt, Hold
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import queue
@@ -170,6 +172,23 @@ def test_a_run_whose_server_another_benchhub_has_changed_waits_and_says_so(under
     run = planned.runs.select_related("watch").get(pk=job_.claim.run_id)
     host.refresh_from_db()
     assert (run.state, run.watch.contact_error, host.paused_at) == (State.STARTING, answers.HELD, None)
+
+
+def test_a_run_whose_server_stays_changed_for_hours_lets_its_host_go_and_a_person_decides(under_way):
+    job_, _, planned = under_way
+    written(job_, Started(job.StartOutcome.HELD, {}, None))
+    written(job_, Started(job.StartOutcome.HELD, {}, None))
+    assert queue.why_not_now(planned.runs.get(pk=job_.claim.run_id)) == ""
+    Attempt.objects.update(started_at=Now() - answers.HELD_FOR - timedelta(seconds=1))
+    written(job_, Started(job.StartOutcome.HELD, {}, None))
+    planned.refresh_from_db()
+    assert planned.pause_reason.startswith("Another BenchHub, or another work directory, has changed settings of")
+    queue.look_again(job_.claim, timedelta(0))
+    [claim] = queue.claim(1)
+    withdrawn = jobs.prepare_step(claim)
+    assert withdrawn.too_late == "The experiment is paused."
+    written(withdrawn, Withdrawn())
+    assert planned.runs.get(pk=claim.run_id).state == State.QUEUED and not Hold.objects.exists()
 
 
 def test_a_run_that_meets_another_benchhub_on_its_server_goes_back_to_the_queue(under_way):
