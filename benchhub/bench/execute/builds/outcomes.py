@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -18,9 +18,16 @@ from .steps import Answer, Done, Ended, Goes, Resolved, Started, Waits
 
 State = SourceBuild.State
 LONGEST_TAIL = 256 << 10
-SAME_COMMIT = (
-    "{} is commit {} now, of which this host has a build with these options already: use that one, or build it again."
-)
+SAME_COMMIT = "{} is commit {}, of which this host has a build with these options already. That one {}."
+STATE_TEXTS = {
+    State.WAITING: "waits for its turn",
+    State.BUILDING: "is being built",
+    State.BUILT: "is built: use it",
+    State.REMOVING: "is being removed: ask again when it is gone",
+    State.FAILED: "failed, and is built anew now",
+    State.CANCELLED: "was cancelled, and is built anew now",
+    State.REMOVED: "was removed, and is built anew now",
+}
 WAITS = "Another job still runs on the host: it begins when that has ended."
 
 
@@ -46,14 +53,22 @@ def store(
 
 
 def _store_commit(build: SourceBuild, claimed: QuerySet[SourceBuild], answer: Resolved) -> None:
-    """Make it the build of that commit; one that the host has already is not built again under another name."""
-    tag = build.revision
+    """Make it the build of that commit; an earlier one of the same stands for it, and is built anew if it is gone."""
     digest = replace(build.recipe, revision=answer.commit).digest
-    if SourceBuild.objects.filter(host=build.host_id, digest=digest).exists():
-        _store_end(build, claimed, Ended(Outcome(EMPTY_LOG, SAME_COMMIT.format(tag, answer.commit[:12]))))
-        return
-    source = {"revision": answer.commit, "digest": digest, "source_facts": {"tag": tag}}
-    claimed.update(**source, visit_until=None, contact_error="")
+    source = {"revision": answer.commit, "digest": digest, "source_facts": {"tag": build.revision}}
+    try:
+        with transaction.atomic():
+            claimed.update(**source, visit_until=None, contact_error="")
+    except IntegrityError:
+        _yield_to(SourceBuild.objects.select_for_update().get(host=build.host_id, digest=digest), build, claimed)
+
+
+def _yield_to(earlier: SourceBuild, build: SourceBuild, claimed: QuerySet[SourceBuild]) -> None:
+    """End the build without a failure in favour of an earlier row of the same commit and options."""
+    error = SAME_COMMIT.format(build.revision, earlier.revision[:12], STATE_TEXTS[State(earlier.state)])
+    if earlier.ask():
+        SourceBuild.objects.filter(pk=earlier.pk).update(jobs=build.jobs)
+    _store_end(build, claimed, Ended(Outcome(EMPTY_LOG, error), is_cancelled=True))
 
 
 def _progress(build: SourceBuild, answer: Goes) -> dict[str, Any]:

@@ -30,6 +30,11 @@ State = SourceBuild.State
 VISIT_LEASE = timedelta(seconds=180)
 LOOK_AFTER, BUSY_FOR, RETRY_AFTER = timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=30)
 LONGEST_ERROR = 2000
+# What another visit may have written since the list of builds was read; a tag becomes a commit by the first.
+REFRESHED = (
+    *("visit_until", "is_cancel_asked", "started_at", "log_offset", "is_suspected"),
+    *("revision", "digest", "source_facts"),
+)
 NEEDED = "Runs that wait or are under way take its programs: it is removed when they have ended, or are cancelled."
 USED = "An instance uses its programs: remove or retire that first."
 
@@ -71,7 +76,7 @@ def _claim(build: SourceBuild) -> bool:
     same = {"pk": build.pk, "state": build.state, "number": build.number}
     is_claimed = bool(SourceBuild.objects.filter(free, **same).update(visit_until=Now() + VISIT_LEASE))
     if is_claimed:
-        build.refresh_from_db(fields=["visit_until", "is_cancel_asked", "started_at", "log_offset", "is_suspected"])
+        build.refresh_from_db(fields=[*REFRESHED])
     return is_claimed
 
 

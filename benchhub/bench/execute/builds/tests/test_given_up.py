@@ -42,7 +42,28 @@ def test_a_tag_is_built_by_its_commit_and_a_moved_one_is_another_build(build):
     assert (first.revision, moved.revision) == commits and first.digest != moved.digest
     assert first.digest == first.recipe.digest and visits.visit_of(first).purpose == "start"
     assert moved.source_text == f"git REL_17_2 ({'2' * 12})"
-    assert (same.state, same.revision) == ("failed", "REL_17_2") and "REL_17_2 is commit 111111111111" in same.error
+    assert (same.state, same.revision) == ("cancelled", "REL_17_2")
+    text = "REL_17_2 is commit 111111111111, of which this host has a build with these options already. That one"
+    assert (same.error, first.state, first.number) == (f"{text} is being built.", "building", 1)
+
+    SourceBuild.objects.filter(pk=first.pk).update(state="failed")
+    again = SourceBuild.objects.create(host=build.host, **git, digest="4", state="building", jobs=3)
+    outcomes.store(again, visits.claimed(again), steps.Resolved(commits[0]), visits.LOOK_AFTER, visits.BUSY_FOR)
+    again.refresh_from_db()
+    first.refresh_from_db()
+    assert (again.state, again.error) == ("cancelled", f"{text} failed, and is built anew now.")
+    assert (first.state, first.number, first.jobs) == ("waiting", 2, 3)
+
+
+def test_a_tag_that_another_visit_has_resolved_meanwhile_is_built_and_does_not_stand_in_its_own_way(build):
+    git = {"kind": "git", "revision": "REL_17_2", "place": "https://example.org/postgresql.git"}
+    stale = SourceBuild.objects.create(host=build.host, **git, digest="1", state="building")
+    for _ in range(2):
+        row = SourceBuild.objects.get(pk=stale.pk)
+        outcomes.store(row, visits.claimed(row), steps.Resolved("1" * 40), visits.LOOK_AFTER, visits.BUSY_FOR)
+        row.refresh_from_db()
+        assert (row.state, row.revision) == ("building", "1" * 40)
+    assert visits._claim(stale) and visits.visit_of(stale).purpose == "start"
 
 
 def done(coroutine):
