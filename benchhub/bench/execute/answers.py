@@ -61,7 +61,7 @@ HELD = (
 HELD_FOR = timedelta(hours=2)
 HELD_TOO_LONG = (
     f"Another BenchHub, or another work directory, has changed settings of {{}} for {HELD_FOR.seconds // 3600} hours:"
-    " the comment of the role benchhub_keeper on that server says where it runs. See that they are put back, then resume."
+    " the comment of the role benchhub_keeper on that server says where it runs. See that it ends, then resume."
 )
 WAITING = {job.StartOutcome.BUSY: BUSY, job.StartOutcome.HELD: HELD}
 # What the warehouse raises where it refuses what was read.
