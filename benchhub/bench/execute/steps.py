@@ -354,13 +354,22 @@ async def _restored(job_: Job) -> Ended | Uncollectable:
 async def _collect_in_tries(job_: Job) -> Ended | Uncollectable:
     try:
         ended = await _collect(job_)
-    except RemoteFailure as error:
+    except (RemoteFailure, Unreachable) as error:
+        if isinstance(error, Unreachable):
+            await _require_answer(job_, error)
         _failed_collections[job_.claim.run_id] += 1
         if _failed_collections[job_.claim.run_id] < MOST_COLLECTIONS:
             raise
         return Uncollectable(str(error))
     _failed_collections.pop(job_.claim.run_id, None)
     return ended
+
+
+async def _require_answer(job_: Job, error: Unreachable) -> None:
+    """Raise Unreachable unless the collection took too long on a host that answers a look."""
+    if not isinstance(error.__cause__, TimeoutError):
+        raise error
+    await _one_look(job_)
 
 
 async def _collect(job_: Job) -> Ended:

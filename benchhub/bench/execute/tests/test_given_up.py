@@ -1,6 +1,7 @@
 """A start is given up on evidence of the target alone, and a cancel waits for nobody's answer: real SSH."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from benchhub.bench.queue import queue
 from benchhub.catalog.models import Host
 from benchhub.embedded import proc
 from runners import job
-from runners.ssh import RemoteFailure
+from runners.ssh import RemoteFailure, Unreachable
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.target]
 
@@ -50,6 +51,17 @@ def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(
     assert run.state == State.QUEUED
     assert {"cancel", "withdrawn"} <= {path.name for path in folder(target, run).iterdir()}
     assert not Hold.objects.exists()
+
+
+def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_often_and_no_more(starting, monkeypatch):
+    job_, _ = starting
+    monkeypatch.setattr(job, "COLLECT_TIMEOUT_S", 0)
+    away = replace(job_, target=replace(job_.target, port=1))
+    for unreached in [away] * steps.MOST_COLLECTIONS + [job_] * (steps.MOST_COLLECTIONS - 1):
+        with pytest.raises(Unreachable):
+            loop.submit(steps._collect_in_tries(unreached)).result(timeout=60)
+    uncollectable = loop.submit(steps._collect_in_tries(job_)).result(timeout=60)
+    assert isinstance(uncollectable, steps.Uncollectable) and "did not answer within 0 s" in uncollectable.reason
 
 
 def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(starting, worker, target):
