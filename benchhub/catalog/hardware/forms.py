@@ -9,7 +9,7 @@ from django.core.validators import MinValueValidator
 from django.urls import reverse
 
 from benchhub.analysis.words import GIB, count
-from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel, ListPrice
+from benchhub.catalog.models import ExchangeRate, Hardware, Host, Instance, LicenceModel, ListPrice
 from benchhub.catalog.shared.forms import CatalogForm, RevisedForm, of_kind, offer
 
 KINDS: dict[str, type[Hardware] | type[LicenceModel]] = {"hardware": Hardware, "licence_model": LicenceModel}
@@ -36,7 +36,7 @@ class HardwareForm(RevisedForm):
         help_text="One number for each socket, for example 16, 8; then the most of them is the cores per socket.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    followers = ((Host, "hardware"),)
+    followers = ((Host, "hardware"), (Instance, "pooler_hardware"))
     derived = ("memory_bytes", "vm_memory_bytes", "unlike_cores")
     bought = (
         "name", "processor", "sockets", "cores_per_socket", "unlike_cores", "threads_per_core",

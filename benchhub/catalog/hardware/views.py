@@ -131,14 +131,15 @@ def _probed_intro(host: Host) -> str:
 
 def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Hardware, pk=pk)
-    name, revision, hosts = str(row), row.revision + 1, row.host_set.count()
+    name, revision = str(row), row.revision + 1
+    uses = [(row.host_set.count(), "host"), (row.pooler_instances.exclude(pooler="").count(), "pooler")]
     form = HardwareForm(request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         before = Hardware.objects.get(pk=pk)
         consequence = SAME_MACHINE if saved.is_same_thing(before) else OTHER_MACHINE.format(before)
         messages.success(request, f"{saved} is saved. {consequence}")
         return redirect("hardware-list")
-    intro = f"{note_revision(revision, [(hosts, 'host')])} {WHILE_ALIKE}"
+    intro = f"{note_revision(revision, uses)} {WHILE_ALIKE}"
     title, action = f"Revise {name}", f"Save revision {revision}"
     page = FormPage(form=form, title=title, action=action, intro=intro, crumb=_hardware_crumb())
     return page.show(request, HARDWARE_FORM)

@@ -84,7 +84,11 @@ KINDS: Mapping[str, Kind] = {
 def users_of(row: Any) -> list[str]:
     """Return the names of what uses the row now, and keeps it from being retired."""
     if isinstance(row, Hardware):
-        return list(Host.objects.filter(hardware=row).order_by("name").values_list("name", flat=True))
+        poolers = Instance.objects.current().filter(pooler_hardware=row).exclude(pooler="")
+        return [
+            *Host.objects.filter(hardware=row).order_by("name").values_list("name", flat=True),
+            *poolers.order_by("name").values_list("name", flat=True),
+        ]
     if isinstance(row, Configuration):
         using = Instance.objects.current().filter(configuration=row)
         return list(using.order_by("name").values_list("name", flat=True))

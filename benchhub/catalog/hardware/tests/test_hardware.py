@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.bench import testing
 from benchhub.catalog.hardware.testing import add_price, make_price
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel
 from benchhub.catalog.templatetags.catalogue import gib, money, taken_off
@@ -196,18 +197,20 @@ def test_a_name_that_is_taken_is_refused_also_when_it_is_of_an_older_revision(en
     assert errors == {"name": ["There is already one named Box: choose another name, or revise that one."]}
 
 
-def test_a_revision_leaves_the_old_one_and_is_used_by_the_hosts_from_now_on(engineer, box, host):
+def test_a_revision_leaves_the_old_one_and_is_used_by_hosts_and_poolers_from_now_on(engineer, box, host):
     Host.objects.update(hardware=box)
+    instance = testing.make_instance(host, "18", pooler="PgBouncer", pooler_hardware=box)
     page = reverse("hardware-revise", args=[box.pk])
     answer = engineer.get(page)
     assertContains(answer, "Saving makes revision 2")
-    assertContains(answer, "1 host")
+    assertContains(answer, "1 host and 1 pooler")
     assertContains(answer, 'value="64.00"')
     assertRedirects(engineer.post(page, {**BOX, "name": "ignored", "memory_gib": "128"}), reverse("hardware-list"))
     old, new = Hardware.objects.order_by("revision")
     assert (old.sockets, old.retired_at is None) == (1, False)
     assert (new.name, new.revision, new.sockets, new.memory_bytes) == ("Box", 2, 2, 2**37)
-    assert Host.objects.get().hardware == new
+    instance.refresh_from_db()
+    assert (Host.objects.get().hardware, instance.pooler_hardware) == (new, new)
 
 
 def test_a_revision_without_a_change_of_memory_keeps_its_bytes(engineer):

@@ -83,6 +83,16 @@ def test_what_a_host_or_an_instance_uses_is_not_retired_and_its_users_are_named(
     assert is_retired(configuration)
 
 
+def test_the_machine_of_a_pooler_is_not_retired_until_no_load_goes_through_that(engineer, rows):
+    hardware, instances = rows["hardware"], Instance.objects.filter(name="idle")
+    instances.update(pooler="PgBouncer", pooler_address="203.0.113.9", pooler_hardware=hardware)
+    assertContains(retire(engineer, "hardware", hardware, follow=True), "in use: change idle first")
+    assert not is_retired(hardware)
+    instances.update(pooler="")
+    retire(engineer, "hardware", hardware)
+    assert is_retired(hardware)
+
+
 def test_what_has_a_newer_revision_is_not_shown_again(engineer, rows):
     old = rows["hardware"]
     old.revise(sockets=2)
