@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from runners.contract import Doubt, Pooler
 from runners.readings import read_sections, storable, whole
@@ -17,7 +18,18 @@ LONGEST_VALUE, LONGEST_ERROR = 200, 500
 VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9a-z]{1,8}){1,3}")
 MODES = ("session", "transaction", "statement")
 SILENT = "its console said nothing"
-UNREAD = "Nothing tells how {} pools ({}): add the user of the instance to its stats_users."
+UNREAD = "Nothing tells how {} pools: {}."
+# By the words of psql. These may name addresses, so none of them gets into a doubt: those are shared with others.
+CAUSES = (
+    (
+        re.compile(r"not allowed|no such user|password|authentication|permission|login rejected", re.IGNORECASE),
+        "its console did not let the user of the instance in, who has to be among its stats_users",
+    ),
+    (re.compile(r"timeout|timed out|did not answer", re.IGNORECASE), "its console did not answer in time"),
+    (re.compile(r"refused|failed|closed|FATAL", re.IGNORECASE), "no connection to its console came about"),
+)
+UNREADABLE = "what its console said cannot be read"
+FAILED = re.compile(r"\berror\b|FATAL", re.IGNORECASE)
 DIFFERS = "{} of {} was {}, and {} when the run was planned."
 
 
@@ -32,6 +44,12 @@ class PoolerFacts:
     version: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
+
+    @classmethod
+    def stored(cls, values: Mapping[str, Any]) -> PoolerFacts:
+        """Return the facts that were stored by name; fields that this version does not know are left out."""
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in names})
 
     @property
     def facts(self) -> dict[str, str]:
@@ -63,7 +81,7 @@ def read(sections: Mapping[str, str], user: str) -> PoolerFacts:
 def doubts(pooler: Pooler, planned: Mapping[str, str], actual: PoolerFacts) -> list[Doubt]:
     """Return a doubt where nothing tells how the pooler pooled, or where it was not as planned with."""
     if actual.error:
-        return [Doubt("pooler-unread", UNREAD.format(pooler.kind, actual.error.rstrip(".")))]
+        return [Doubt("pooler-unread", UNREAD.format(pooler.kind, _cause(actual.error)))]
     facts = actual.facts
     differing = [name for name in planned if name in facts and facts[name] != planned[name]]
     return [
@@ -83,5 +101,11 @@ def _line(text: str, longest: int) -> str:
 
 
 def _error(text: str) -> str:
+    """Return the line that says why the console said nothing: a warning may come before it."""
     lines = [line for line in text.split("\n") if line.strip()]
-    return _line(lines[0], LONGEST_ERROR) if lines else SILENT
+    line = next(filter(FAILED.search, lines), lines[0] if lines else SILENT)
+    return _line(line, LONGEST_ERROR)
+
+
+def _cause(error: str) -> str:
+    return next((cause for words, cause in CAUSES if words.search(error)), UNREADABLE)

@@ -51,8 +51,30 @@ def test_the_mode_falls_back_to_the_database_and_then_to_the_configuration(chang
 def test_a_console_that_refuses_says_why_and_has_no_settings():
     facts = read({"pooler_errors": "psql: error: FATAL:  not allowed\nmore"}, "bench")
     assert facts == PoolerFacts(error="psql: error: FATAL: not allowed")
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        ("FATAL:  not allowed", "its console did not let the user of the instance in, who has to be among"),
+        ("FATAL:  password authentication failed", "its console did not let the user of the instance in"),
+        ("Connection refused", "no connection to its console came about."),
+        ("timeout expired", "its console did not answer in time."),
+        ("kiln", "what its console said cannot be read."),
+    ],
+)
+def test_a_doubt_says_the_cause_in_words_of_its_own_and_never_where_the_pooler_is(error, cause):
+    errors = f'WARNING: kiln\npsql: error: server at "kiln.example" (10.2.3.4): {error}'
+    facts = read({"pooler_errors": errors}, "bench")
+    assert error.split()[-1] in facts.error
     [doubt] = doubts(POOLER, {"pool_mode": "session"}, facts)
-    assert doubt.code == "pooler-unread" and "stats_users" in doubt.text
+    assert doubt.code == "pooler-unread" and doubt.text.startswith(f"Nothing tells how PgBouncer pools: {cause}")
+    assert "kiln" not in doubt.text and "10.2.3.4" not in doubt.text
+
+
+def test_stored_facts_are_read_although_another_version_stored_more():
+    stored = {"version": "1.23.1", "settings": {"pool_mode": "session"}, "colour": "red"}
+    assert PoolerFacts.stored(stored).facts == {"version": "1.23.1", "pool_mode": "session"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\x00", b"\x1epooler_config\n" + b"\x1f" * 100_000, b"\x1e" * 9999])

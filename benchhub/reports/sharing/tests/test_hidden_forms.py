@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 
 from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.bench.models import Experiment, Found, System
+from benchhub.bench.models import Experiment, Found, Run, System
 from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
@@ -40,6 +40,7 @@ NEEDLES = {
     "address": ("20.30.41", "20-30-41", "beef"),
     "vendor": ("acme", "initech", "umbrella"),
 }
+POOLER = {"kind": "PgBouncer", "address": "kilnpool.rack9.example.org", "port": 64329}
 ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPASSWORD=canary77"
 SECRET_SETTINGS = ("recovery_end_command", "primary_conninfo", "archive_command", "listen_addresses", "acme.token")
 SECRETS = dict.fromkeys((*SECRET_SETTINGS, "work_mem"), SECRET)
@@ -106,6 +107,9 @@ def shared(comparison, publisher, systems):
     forms = [form for class_name in NAMES for form in planted(class_name)]
     Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
+    Instance.objects.update(pooler=POOLER["kind"], pooler_address=POOLER["address"], pooler_port=POOLER["port"])
+    for run in Run.objects.all():
+        Run.objects.filter(pk=run.pk).update(spec=run.spec | {"pooler": POOLER})
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
         facts = {"kernel": f"6.1 on {FOLDER}", "filesystems": storage.filesystems(MOUNTS, "", "", {})}
@@ -118,7 +122,15 @@ def shared(comparison, publisher, systems):
     Comparison.objects.update(
         title=f"16 or 18 on zyzzyva, {forms[700]}",
         remarks="\n\n".join(
-            [*forms, f"as {ACCOUNT}", f"in {FOLDER}/base", "in /srv/tank-of-canary/x", f"port {PORT}", f"PGPORT={PORT}"]
+            [
+                *forms,
+                f"as {ACCOUNT}",
+                f"in {FOLDER}/base",
+                "in /srv/tank-of-canary/x",
+                f"port {PORT}",
+                f"PGPORT={PORT}",
+                f"by {POOLER['address']}:{POOLER['port']}, port {POOLER['port']}",
+            ]
         ),
     )
     snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
@@ -142,7 +154,14 @@ def plain(text):
 
 
 def left_in(content):
-    needles = [*itertools.chain.from_iterable(NEEDLES.values()), ACCOUNT, "kiln", str(PORT), "canary"]
+    needles = [
+        *itertools.chain.from_iterable(NEEDLES.values()),
+        ACCOUNT,
+        "kiln",
+        str(PORT),
+        str(POOLER["port"]),
+        "canary",
+    ]
     left = {needle for text in map(plain, texts_of(content)) for needle in needles if needle in text}
     encoded = [base64.b64encode(needle.encode()).rstrip(b"=")[:-1] for needle in needles if len(needle) > 6]
     return sorted(
@@ -210,7 +229,9 @@ def test_systems_that_differ_in_secrets_alone_are_not_said_to_be_alike(compariso
 def test_the_oracle_sees_what_is_not_hidden(comparison, publisher, shared):
     snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
     _, token = publish.link(snapshot, (), "", publisher, name="all of it")
-    assert {"zyzzyva", "20.30.41", "acme", ACCOUNT, str(PORT)} <= set(left_in(Client().get(f"/s/{token}/").content))
+    assert {"zyzzyva", "20.30.41", "acme", ACCOUNT, str(PORT), "kiln", str(POOLER["port"])} <= set(
+        left_in(Client().get(f"/s/{token}/").content)
+    )
 
 
 @pytest.mark.skipif(not pdf.is_available(), reason="no Chromium prints PDF here")
