@@ -180,8 +180,9 @@ def _head(spec: RunSpec) -> str:
 
 
 def service_file(spec: RunSpec) -> list[str]:
-    """Return lines that limit how long a connection waits for a machine that is away; none where both are one."""
-    if spec.endpoint.path not in ("network", "tls"):
+    """Return lines that limit how long a connection waits for a machine that is away; none where all are one."""
+    is_pooler_away = spec.pooler is not None and not pooler_script.is_on_driver(spec.pooler)
+    if spec.endpoint.path not in ("network", "tls") and not is_pooler_away:
         return []
     major = re.match("[0-9]{1,3}", spec.tool_version)
     has_user_timeout = major is not None and int(major[0]) >= FIRST_WITH_USER_TIMEOUT

@@ -124,7 +124,10 @@ def _pooler_text(place: Place) -> str:
 section pooler_way
 (
 export PGDATABASE={shlex.quote(database)}
-{pooler_script.identity(psql)}) 2>&1 | tail -c {LONGEST_TEXT}
+{pooler_script.identity(psql)}) > "$home/pooler.way" 2>&1 || {{
+    [ -s "$home/pooler.way" ] || echo 'psql said nothing about it.' > "$home/pooler.way"
+    tail -c {LONGEST_TEXT} "$home/pooler.way"
+}}
 (
 {pooler_script.console(psql, database, '"$home/pooler.err"')})
 }}"""

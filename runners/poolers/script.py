@@ -17,6 +17,8 @@ ANSWER_S = 15
 LOCAL = ("localhost", "127.0.0.1", "::1")
 THROUGH = "through_pooler"
 NO_WAY = "The check of the pooler failed."
+NO_ANSWER = f"It did not answer within {ANSWER_S} s."
+NOT_TRIED = "That was the server itself: the pooler was not tried."
 ELSEWHERE = "It leads to another server or database than the instance."
 # A server by its start and a database by its number: through the pooler they must be the same.
 IDENTITY = (
@@ -53,13 +55,18 @@ def endpoints(endpoint: Endpoint, pooler: Pooler | None) -> tuple[Endpoint, ...]
     return pooled, replace(pooled, database=CONSOLE)
 
 
+def is_on_driver(pooler: Pooler) -> bool:
+    """Tell whether the driver reaches the pooler without a network."""
+    return pooler.address.startswith("/") or pooler.address in LOCAL
+
+
 def function(pooler: Pooler) -> str:
     """Return a shell function after which libpq goes through the pooler: for a subshell.
 
     TLS is as for the server, but never to a pooler on the driver itself.
     """
     variables = {"PGHOST": pooler.address, "PGPORT": str(pooler.port)}
-    if pooler.address.startswith("/") or pooler.address in LOCAL:
+    if is_on_driver(pooler):
         variables["PGSSLMODE"] = "disable"
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     return f"# The load goes through {pooler.kind}, all else to the server itself.\n{THROUGH}() {{ export {words}; }}\n"
@@ -79,9 +86,9 @@ def identity(psql: str) -> str:
     """Return lines that end with 0 where the pooler leads to the very server and database, else say why on stderr."""
     query = f"timeout -k 1 {ANSWER_S} {psql} -X -q -A -t -w -c {shlex.quote(IDENTITY)}"
     return f"""\
-direct=$({query}) || exit
+direct=$({query}) || {{ [ $? != 124 ] || echo '{NO_ANSWER}' >&2; echo '{NOT_TRIED}' >&2; exit 1; }}
 {THROUGH}
-pooled=$({query}) || {{ [ $? != 124 ] || echo 'It did not answer within {ANSWER_S} s.' >&2; exit 1; }}
+pooled=$({query}) || {{ [ $? != 124 ] || echo '{NO_ANSWER}' >&2; exit 1; }}
 [ "$direct" = "$pooled" ] || {{ echo '{ELSEWHERE}' >&2; exit 1; }}
 """
 
@@ -95,7 +102,10 @@ def console(psql: str, database: str, errors: str) -> str:
 {THROUGH}
 pooler_settings={shlex.quote(f" {' '.join(SETTINGS)} ")} pooled_database={shlex.quote(database)}
 export pooler_settings pooled_database
-PGAPPNAME=benchhub-pooler timeout -k 1 {ANSWER_S} {psql} -X -q -A -w -d {CONSOLE} -f - 2> {errors} <<'END_OF_SHOW' |
+{{
+    PGAPPNAME=benchhub-pooler timeout -k 1 {ANSWER_S} {psql} -X -q -A -w -d {CONSOLE} -f -
+    [ $? != 124 ] || echo '{NO_ANSWER}' >&2
+}} 2> {errors} <<'END_OF_SHOW' |
 {CONSOLE_SQL}END_OF_SHOW
     awk -F '\\037' {shlex.quote(ITS_OWN_AWK)} | head -c {MOST_BYTES}
 printf '\\036pooler_errors\\n'

@@ -13,6 +13,7 @@ from benchhub.catalog.models import Inspection, Instance
 from benchhub.ui.findings import Finding
 from runners.inspection.answer import Seen
 from runners.poolers.answer import PoolerFacts
+from runners.poolers.script import NOT_TRIED
 from runners.tools.layers import with_layer
 
 OLDEST = 90500
@@ -113,17 +114,18 @@ def _pooler(sight: Seen, expected: Expected) -> Finding | None:
         return None
     if sight.pooler is None:
         return Finding("Pooler", "warn", "It was not tried yet.", "Test the instance again.")
+    if NOT_TRIED in sight.pooler_error:
+        return Finding("Pooler", "warn", sight.pooler_error, "Test the instance again.")
     if sight.pooler_error:
         remedy = "Let it take the database, user and password of the instance, and lead to its server."
         return Finding("Pooler", "bad", f"No load can go through it: {sight.pooler_error.rstrip('.')}.", remedy)
-    pooler = PoolerFacts(**sight.pooler)
+    pooler = PoolerFacts.stored(sight.pooler)
     if pooler.error:
         remedy = "Add the user to stats_users of PgBouncer, so that each run notes how it pools."
         return Finding("Pooler", "warn", f"It leads to the server. Its console says: {pooler.error}", remedy)
     size = pooler.settings.get("pool_size") or pooler.settings.get("default_pool_size", "")
-    text = (
-        f"PgBouncer {pooler.version} leads to the server. It pools by {pooler.settings['pool_mode'] or 'no known mode'}"
-    )
+    mode = pooler.settings.get("pool_mode") or "no known mode"
+    text = f"PgBouncer {pooler.version} leads to the server. It pools by {mode}"
     return Finding("Pooler", "ok", f"{text}, with {size} connections for the database and user.")
 
 

@@ -1,11 +1,14 @@
 """What of a run goes through the pooler, and what does not."""
 
+import subprocess
 from dataclasses import replace
+
+import pytest
 
 from runners import tools
 from runners.contract import Pooler
-from runners.poolers.script import THROUGH, endpoints, function
-from runners.script import command_script
+from runners.poolers.script import ELSEWHERE, NO_ANSWER, NOT_TRIED, THROUGH, endpoints, function, identity
+from runners.script import command_script, service_file
 from runners.tools.pgbench.testing import SPEC
 
 POOLER = Pooler("PgBouncer", "10.0.0.9", 6432)
@@ -38,3 +41,27 @@ def test_the_password_goes_to_the_pooler_and_its_console_and_only_where_there_is
     places = [(place.address, place.port, place.database) for place in endpoints(SPEC.endpoint, POOLER)]
     assert places == [("10.0.0.9", 6432, SPEC.endpoint.database), ("10.0.0.9", 6432, "pgbouncer")]
     assert endpoints(SPEC.endpoint, None) == ()
+
+
+@pytest.mark.parametrize(
+    ("psql", "code", "text"),
+    [
+        ("echo WARNING >&2; echo 1", 0, "WARNING\nWARNING\n"),
+        ("[ $PGPORT = 5432 ] || exit 124; echo 1", 1, f"{NO_ANSWER}\n"),
+        ("exit 124", 1, f"{NO_ANSWER}\n{NOT_TRIED}\n"),
+        ("echo $PGPORT", 1, f"{ELSEWHERE}\n"),
+    ],
+)
+def test_the_way_is_judged_by_how_psql_ends_and_not_by_what_it_warns_of(tmp_path, psql, code, text):
+    program = tmp_path / "psql"
+    program.write_text(f"#!/bin/sh\n{psql}\n")
+    program.chmod(0o700)
+    script = f"{function(POOLER)}PGPORT=5432; export PGPORT\n{identity(str(program))}"
+    ended = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (code, text)
+
+
+def test_a_pooler_on_another_machine_is_waited_for_no_longer_than_a_server_there():
+    spec = replace(SPEC, endpoint=replace(SPEC.endpoint, path="loopback"))
+    assert service_file(replace(spec, pooler=POOLER)) != []
+    assert service_file(replace(spec, pooler=replace(POOLER, address="127.0.0.1"))) == []

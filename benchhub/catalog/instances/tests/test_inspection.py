@@ -7,6 +7,7 @@ import pytest
 from benchhub.catalog.instances.inspection import Expected, findings
 from benchhub.ui.findings import worst
 from runners.inspection.answer import Seen
+from runners.poolers.script import NOT_TRIED
 
 EXPECTED = Expected("16.4", 160004, is_here=True)
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
@@ -61,6 +62,8 @@ def test_each_thing_that_is_not_in_order_has_its_level_and_says_so(name, changes
     [
         ({}, "warn", "not tried yet"),
         ({"pooler": {"error": "FATAL: not allowed"}}, "warn", "Its console says: FATAL: not allowed"),
+        ({"pooler": {"settings": {"pool_size": "5"}, "later": 1}}, "ok", "It pools by no known mode, with 5"),
+        ({"pooler": {"error": "x"}, "pooler_error": f"No answer. {NOT_TRIED}"}, "warn", "That was the server itself"),
         ({"pooler": {"error": "x"}, "pooler_error": "It leads elsewhere."}, "bad", "No load can go through it"),
         (
             {"pooler": {"version": "1.23.1", "settings": {"pool_mode": "session", "pool_size": "20"}}},
