@@ -23,6 +23,7 @@ POOLER_PORT = 6432
 GRANT = ("grant", "restart_command")
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
 POOLER = ("pooler", "pooler_address", "pooler_port")
+FOLDED = (*POOLER, "pooler_hardware")
 NAMED = 3
 # What runs were planned with and go on using: see RunSpec.
 WHERE_RUNS_GO = ("address", "port", "database", "username", "server")
@@ -147,7 +148,7 @@ class InstanceForm(CatalogForm):
         model = Instance
         fields = (
             "name", "configuration", "address", "port", "database", "username", "data_directory", "grant",
-            "restart_command", *POOLER, "pooler_hardware",
+            "restart_command", *FOLDED,
         )  # fmt: skip
         error_messages = {"name": {"unique": "There is already an instance of this name: choose another one."}}
 
@@ -171,6 +172,21 @@ class InstanceForm(CatalogForm):
             self.fields["password"].help_text = KEPT_PASSWORD
             if self._stored_server == MANAGED:
                 self.initial["version"] = self.instance.build.version
+
+    @property
+    def open_fields(self) -> list[forms.BoundField]:
+        """Return the fields that are not folded away."""
+        return [field for field in self.visible_fields() if field.name not in FOLDED]
+
+    @property
+    def pooler_fields(self) -> list[forms.BoundField]:
+        """Return the fields of the pooler, which are folded away where there is none."""
+        return [self[name] for name in FOLDED]
+
+    @property
+    def has_pooler(self) -> bool:
+        """Tell whether a pooler is typed or stored, or something is wrong among its fields."""
+        return bool(self["pooler"].value()) or not {*FOLDED}.isdisjoint(self.errors)
 
     @property
     def _stored_server(self) -> str:

@@ -26,7 +26,20 @@ def seen_facts(instance: Instance) -> dict[str, str]:
 def facts_in(sight: Mapping[str, Any] | None) -> dict[str, str]:
     """Return version and settings of a pooler that a stored look holds."""
     stored = (sight or {}).get("pooler")
-    return PoolerFacts(**stored).facts if stored else {}
+    return PoolerFacts.stored(stored).facts if stored else {}
+
+
+def refusal(instance: Instance) -> str:
+    """Say why the instance cannot be planned with now; empty where it can, as where nobody ever tested it.
+
+    How its pooler pools belongs to the system: planned without that, it would be another system than before.
+    """
+    inspection = getattr(instance, "inspection", None)
+    if not instance.pooler or inspection is None or (inspection.sight or {}).get("pooler"):
+        return ""
+    if inspection.is_wanted:
+        return f"{instance} is being tested: look at the plan again when its pooler has said how it pools."
+    return f"The last test of {instance} did not get to its pooler: test it again, then look at the plan again."
 
 
 def planned(instance: Instance) -> dict[str, str]:

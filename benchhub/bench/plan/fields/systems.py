@@ -13,6 +13,7 @@ from benchhub.bench.plan.clients import client_builds
 from benchhub.catalog.instances.applying import refusals
 from benchhub.catalog.instances.clusters import NOT_MADE
 from benchhub.catalog.instances.grants import changes, is_own
+from benchhub.catalog.instances.poolers import refusal as pooler_refusal
 from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, Workload
 
 MOST_SYSTEMS = 12
@@ -143,6 +144,8 @@ def usual_label(instance: Instance, values: Mapping[str, Any], guessed_path: str
 def system_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return by field why the instance cannot be run so: its configuration, and how it is driven."""
     problems = _cluster_refusals(instance, values) if instance.own_cluster else _server_refusals(instance, values)
+    if sentence := pooler_refusal(instance):
+        problems.setdefault("instance", sentence)
     if "instance" not in problems and (sentences := refusals(instance, values["configuration"])):
         problems["configuration"] = sentences
     return problems

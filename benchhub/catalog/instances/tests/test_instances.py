@@ -279,12 +279,23 @@ def test_a_pooler_listens_at_its_usual_port_and_goes_without_the_password_being_
     add(engineer, typed, pooler="PgBouncer", pooler_address="127.0.0.1")
     instance = Instance.objects.get()
     assert poolers.asked_pooler(instance) == Pooler("PgBouncer", "127.0.0.1", 6432)
+    assert "is being tested" in poolers.refusal(Instance.objects.get())
+    Inspection.objects.update(is_wanted=False)
+    assert "did not get to its pooler" in poolers.refusal(Instance.objects.get())
     Inspection.objects.update(sight={"pooler": {"version": "1.23.1", "settings": {"pool_mode": "transaction"}}})
     described = {"kind": "PgBouncer", "version": "1.23.1", "pool_mode": "transaction"}
-    assert poolers.planned(instance) == described
+    assert (poolers.planned(instance), poolers.refusal(instance)) == (described, "")
     assert_tested(edit(engineer, typed, password=""))
     instance = Instance.objects.get()
     assert (poolers.asked_pooler(instance), poolers.planned(instance), instance.password) == (None, {}, PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_open"), [({}, False), ({"pooler": "PgBouncer"}, True), ({"pooler_port": "none"}, True)]
+)
+def test_a_pooler_is_folded_away_unless_there_is_something_of_it_to_see(engineer, typed, changes, is_open):
+    answer = engineer.post(reverse("instance-add"), typed | {"name": ""} | changes)
+    assertContains(answer, f'<details id="pooler"{" open" if is_open else ""}>')
 
 
 def test_a_server_on_the_port_of_a_cluster_of_its_own_is_offered(engineer, typed, probed):
