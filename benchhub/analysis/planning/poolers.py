@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from benchhub.analysis.words import count
 
 SESSION, STATEMENT = "session", "statement"
+TLS_ALONE = ("require", "verify-ca", "verify-full")
 
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
     """A load through a pooler: how that pools, as its console said when it was tested, and what the load asks of it.
 
-    `settings` are empty where nobody has seen them.
+    `settings` are empty where nobody has seen them. `path` is the system's: that from the driver to the server.
+    `is_on_driver`: the driver reaches the pooler without a network.
     """
 
     kind: str
@@ -22,6 +24,8 @@ class Pooled:
     settings: Mapping[str, str]
     clients: int
     prepares: bool = False
+    path: str = "network"
+    is_on_driver: bool = False
 
     @property
     def mode(self) -> str:
@@ -74,6 +78,27 @@ def beyond_clients(load: Pooled) -> str:
     return f"{count(load.clients, 'client')} are more than {load.name} lets in: its max_client_conn is {most:,}."
 
 
+def path_disagrees(load: Pooled) -> str:
+    """Compare the path of the system, by which its curves are known, with the way that the load really takes."""
+    if not load.is_on_driver and load.path in ("socket", "loopback"):
+        return f"{load.name} is on another machine, so the load crosses a network: choose the path network."
+    if load.is_on_driver and load.path == "tls" and load.settings.get("server_tls_sslmode") == "disable":
+        return f"{load.name} goes on to the server without TLS: its server_tls_sslmode is disable. Choose another path."
+    return ""
+
+
+def tls_refused(load: Pooled) -> str:
+    """Say where the load would be refused because of TLS: a run asks for it by the path network with TLS alone."""
+    mode = load.settings.get("client_tls_sslmode", "")
+    if load.is_on_driver or not mode:
+        return ""
+    if load.path == "tls" and mode == "disable":
+        return f"{load.name} takes no TLS, so runs would fail: change its client_tls_sslmode, or choose another path."
+    if load.path != "tls" and mode in TLS_ALONE:
+        return f"{load.name} takes nothing but TLS, so runs would fail: choose the path network with TLS."
+    return ""
+
+
 def sessions_awaited(load: Pooled) -> str:
     if load.mode != SESSION or load.clients <= load.sessions:
         return ""
@@ -89,6 +114,8 @@ WARNINGS: tuple[Callable[[Pooled], str], ...] = (
     transactions_refused,
     beyond_clients,
     sessions_awaited,
+    path_disagrees,
+    tls_refused,
 )
 
 

@@ -48,3 +48,22 @@ def test_what_it_takes_is_not_warned_of(changes):
 
 def test_the_server_sees_as_many_sessions_as_the_pool_has():
     assert (LOAD.sessions, replace(LOAD, clients=8).sessions, replace(LOAD, settings={}).sessions) == (20, 8, 64)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_on_driver", "settings", "part"),
+    [
+        ("socket", False, {}, "crosses a network: choose the path network."),
+        ("loopback", False, {}, "crosses a network: choose the path network."),
+        ("tls", True, {"server_tls_sslmode": "disable"}, "goes on to the server without TLS"),
+        ("tls", False, {"client_tls_sslmode": "disable"}, "takes no TLS, so runs would fail"),
+        ("network", False, {"client_tls_sslmode": "require"}, "takes nothing but TLS, so runs would fail"),
+        ("network", False, {"client_tls_sslmode": "disable"}, ""),
+        ("tls", False, {"client_tls_sslmode": "prefer"}, ""),
+        ("socket", True, {"client_tls_sslmode": "disable"}, ""),
+    ],
+)
+def test_a_way_to_the_pooler_that_is_not_the_path_or_takes_other_tls_is_said(path, is_on_driver, settings, part):
+    load = replace(LOAD, settings=SETTINGS | settings, clients=8, path=path, is_on_driver=is_on_driver)
+    sentences = list(warnings(load))
+    assert len(sentences) == bool(part) and part in "".join(sentences)
