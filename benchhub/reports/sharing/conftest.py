@@ -42,12 +42,19 @@ def systems():
 
 
 @pytest.fixture
-def experiment(systems):
+def pooler():
+    """Return no part of a spec: loads go to the servers themselves."""
+    return {}
+
+
+@pytest.fixture
+def experiment(systems, pooler):
     """16 has a peak of 1,000 TPS (980 and 1,020) at 8 clients; 18 has one of 1,120 (1,100 and 1,140) there."""
     experiment = testing.make_experiment(systems, name="On quokka.example.org")
     for system, at_8 in zip(systems, ((980.0, 1020.0), (1100.0, 1140.0)), strict=True):
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
-            run = testing.make_run(experiment, system, clients, repeat, spec=testing.whole_spec(clients=clients))
+            spec = testing.whole_spec(clients=clients, **pooler)
+            run = testing.make_run(experiment, system, clients, repeat, spec=spec)
             testing.succeeded(run, tps)
             facts(run)
     return experiment

@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 
 from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.bench.models import Experiment, Found, Run, System
+from benchhub.bench.models import Experiment, Found, System
 from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
@@ -89,6 +89,12 @@ def description():
 
 
 @pytest.fixture
+def pooler():
+    """Return the pooler that all loads went through, as a part of their specs."""
+    return {"pooler": POOLER}
+
+
+@pytest.fixture
 def systems(systems, description):
     """Two systems, of which the second was asked for settings that carry secrets."""
     first, second = systems
@@ -108,8 +114,6 @@ def shared(comparison, publisher, systems):
     Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Instance.objects.update(pooler=POOLER["kind"], pooler_address=POOLER["address"], pooler_port=POOLER["port"])
-    for run in Run.objects.all():
-        Run.objects.filter(pk=run.pk).update(spec=run.spec | {"pooler": POOLER})
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
         facts = {"kernel": f"6.1 on {FOLDER}", "filesystems": storage.filesystems(MOUNTS, "", "", {})}
