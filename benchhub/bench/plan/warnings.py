@@ -19,11 +19,10 @@ from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment, System, Tenancy
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import gates, timetable
+from benchhub.catalog.instances import poolers
 from benchhub.catalog.instances.inspection import looked_at as inspection_findings
-from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Host, Inspection
 from runners import tools
-from runners.poolers.script import is_on_driver as is_pooler_on_driver
 
 from . import plan
 from .costs import data_set_bytes, disk_of, longest_s
@@ -151,8 +150,7 @@ def _pooled(part: Experiment, system: System, clients: int) -> Pooled | None:
     if not (pooler := system.description.get("pooler")):
         return None
     prepares = tools.get(part.workload.tool).prepares(part.workload.parameters)
-    present = asked_pooler(system.instance)
-    is_on_driver = present is not None and (is_pooler_on_driver(present) or present.address == system.driver.address)
+    is_on_driver = poolers.is_on_driver(system.instance, system.driver)
     return Pooled(pooler["kind"], str(system.instance), pooler, clients, prepares, system.path, is_on_driver)
 
 

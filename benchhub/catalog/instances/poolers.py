@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchhub.catalog.models import Instance
+from benchhub.catalog.models import Host, Instance
 from runners import contract
+from runners.poolers import script
 from runners.poolers.answer import PoolerFacts
 
 
@@ -15,6 +16,12 @@ def asked_pooler(instance: Instance) -> contract.Pooler | None:
     if not instance.pooler:
         return None
     return contract.Pooler("PgBouncer", instance.pooler_address, instance.pooler_port)
+
+
+def is_on_driver(instance: Instance, driver: Host | None) -> bool:
+    """Tell whether loads get to the pooler without a network; so they do where there is none."""
+    pooler = asked_pooler(instance)
+    return pooler is None or script.is_on_driver(pooler) or (driver is not None and pooler.address == driver.address)
 
 
 def seen_facts(instance: Instance) -> dict[str, str]:

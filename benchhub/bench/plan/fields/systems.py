@@ -10,10 +10,10 @@ from django import forms
 
 from benchhub.bench.models import System
 from benchhub.bench.plan.clients import client_builds
+from benchhub.catalog.instances import poolers
 from benchhub.catalog.instances.applying import refusals
 from benchhub.catalog.instances.clusters import NOT_MADE
 from benchhub.catalog.instances.grants import changes, is_own
-from benchhub.catalog.instances.poolers import refusal as pooler_refusal
 from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, Workload
 
 MOST_SYSTEMS = 12
@@ -144,7 +144,7 @@ def usual_label(instance: Instance, values: Mapping[str, Any], guessed_path: str
 def system_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return by field why the instance cannot be run so: its configuration, and how it is driven."""
     problems = _cluster_refusals(instance, values) if instance.own_cluster else _server_refusals(instance, values)
-    if sentence := pooler_refusal(instance):
+    if sentence := poolers.refusal(instance):
         problems.setdefault("instance", sentence)
     if "instance" not in problems and (sentences := refusals(instance, values["configuration"])):
         problems["configuration"] = sentences
@@ -173,6 +173,9 @@ def _cluster_refusals(instance: Instance, values: Mapping[str, Any]) -> dict[str
 
 
 def guessed_path(instance: Instance, driver: Host | None) -> str:
+    """Guess the path by which the load gets to the server, from its address and that of its pooler."""
+    if not poolers.is_on_driver(instance, driver):
+        return System.Path.NETWORK
     if instance.address.startswith("/"):
         return System.Path.SOCKET
     is_own = driver is not None and instance.host_id == driver.pk

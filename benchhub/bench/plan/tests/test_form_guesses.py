@@ -31,6 +31,14 @@ def test_the_path_is_guessed_from_the_address(host, address, own, path):
     assert guessed_path(instance, host if own else other) == path
 
 
+def test_a_pooler_on_another_machine_makes_the_path_a_network(host):
+    instance = testing.make_instance(host, "16.4", pooler="PgBouncer", pooler_address="192.0.2.9")
+    assert guessed_path(instance, host) == "network"
+    for address in ("127.0.0.1", host.address, "/run/pgbouncer"):
+        instance.pooler_address = address
+        assert guessed_path(instance, host) == "loopback"
+
+
 def test_one_program_drives_all_systems_or_a_sentence_says_why_not(host):
     other = Host(name="other", facts={"builds": [testing.build("16.4")]})
     assert chosen_client([host], "")["version"] == "18.1"
