@@ -32,8 +32,7 @@ REPORT_ORDER = (
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
 ANSWER = "answer"
-# What a reader asks for after the answer, and not before it: folded away on a page, open on paper. So is what has
-# more cells and sentences than a reader takes in, unless a figure shows them.
+# What a reader asks for after the answer, and not before it: folded away on a page, also where that is printed.
 FOLDED = frozenset(
     {
         "loads", "statistics", "price-figures", "what-if", "hardware", "environment", "tuning", "method", "sources",
@@ -83,7 +82,12 @@ class DocumentPage:
     def folded(self) -> frozenset[str]:
         if self.as_report:
             return frozenset()
-        return FOLDED | {section["id"] for section in self.sections if _is_long(section["blocks"])}
+        return FOLDED | self.long
+
+    @property
+    def long(self) -> frozenset[str]:
+        """Return the sections that are folded for their length alone: they are on paper though nobody opened them."""
+        return frozenset(section["id"] for section in self.sections if _is_long(section["blocks"])) - FOLDED
 
     @property
     def stem(self) -> str:

@@ -23,5 +23,12 @@ def test_a_long_section_is_folded_unless_a_figure_shows_it():
     assert "odd" not in folded(FIGURE, paragraph, numbers(MOST_CELLS))
 
 
+def test_what_its_length_alone_folds_is_printed_and_what_few_ask_for_is_not():
+    sections = [nodes.section(name, name, [numbers(MOST_CELLS + 1)]) for name in ("levels", "settings")]
+    page = DocumentPage({"sections": sections}, "")
+    assert page.long == {"levels"}
+    assert {"levels", "settings"} <= page.folded
+
+
 def test_a_report_folds_nothing():
     assert folded(numbers(MOST_CELLS + 1), as_report=True) == frozenset()
