@@ -25,6 +25,7 @@ from .workload_match import Match, matches, tools_reading
 
 LONGEST_TEXT = 1_000_000
 DAY_S = 86_400
+NO_WORKLOAD = "There is no workload of {} to read it by: add one, then read it again."
 NOTHING = ""
 # What a text says of itself fills a field that was left empty: the field, and where pgbench and sysbench print it.
 PRINTED = {
@@ -180,8 +181,11 @@ class ImportPage:
         text = posted.get("text", NOTHING)
         rows = matches(text, Workload.objects.current().order_by("name"))
         page = cls(ImportForm(_filled(posted, text, rows), user, is_whole=is_whole), matches=rows)
-        if not tools_reading(text) and not posted.get("workload"):
+        readers = tools_reading(text)
+        if not readers and not posted.get("workload"):
             page.form.add_error("text", import_text.unread(text))
+        elif not rows and not posted.get("workload"):
+            page.form.add_error("workload", NO_WORKLOAD.format(readers[0].program))
         elif page.form.is_valid() and (workload := page.workload):
             page._preview(workload)
         return page

@@ -121,6 +121,14 @@ def test_an_output_of_no_workload_names_the_nearest_and_how_it_differs(runner, f
     assert not Experiment.objects.exists()
 
 
+def test_an_output_of_a_program_without_a_workload_says_so_beside_the_workload(runner, fields):
+    Workload.objects.all().delete()
+    page = runner.post(PAGE, {"text": EIGHT})
+    sentence = "There is no workload of pgbench to read it by: add one, then read it again."
+    assert page.context["page"].form.errors["workload"] == [sentence]
+    assertNotContains(page, "What was read")
+
+
 def test_of_several_workloads_that_agree_none_is_chosen(runner, fields):
     parameters = Workload.objects.get(pk=fields["workload"]).parameters
     Workload.objects.create(name="the same again", tool="pgbench", parameters=parameters)
