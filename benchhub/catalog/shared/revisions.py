@@ -10,8 +10,9 @@ from django.http import HttpRequest
 
 from benchhub.analysis.words import count, listing
 from benchhub.catalog.models.revised import RevisedQuerySet
-from benchhub.ui.listing import Column, Filter, Listing
+from benchhub.ui.listing import LEFT_OUT, Column, Filter, Listing
 
+NO_SEARCH = frozenset({"sort", "page", LEFT_OUT})
 REVISIONS = Filter(
     "revisions",
     "Revisions",
@@ -30,7 +31,7 @@ def listing_of_revised(
     query = request.GET.copy()
     query.setdefault("revisions", "current")
     rows_listed = Listing(query, rows.marked(), columns, default="name", **more)
-    rows_listed.is_narrowed = any(value for name, value in request.GET.items() if name not in ("sort", "page"))
+    rows_listed.is_narrowed = any(value for name, value in request.GET.items() if name not in NO_SEARCH)
     return rows_listed
 
 

@@ -270,6 +270,7 @@ def test_columns_are_left_out_but_neither_the_first_nor_the_menu_of_a_row_and_th
     assertContains(page, " checked", count=1)
     assertContains(page, "sort=sockets")
     assert all("without=clock" in head.address for head in page.context["listing"].heads() if head.address)
+    assert not page.context["listing"].is_narrowed
     assertContains(engineer.get(reverse("hardware-list")), '<table class="stack">')
 
 
