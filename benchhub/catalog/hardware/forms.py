@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from benchhub.analysis.words import GIB, count
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, Instance, LicenceModel, ListPrice
+from benchhub.catalog.models.hardware import CURRENCY
 from benchhub.catalog.shared.forms import CatalogForm, RevisedForm, of_kind, offer
 
 KINDS: dict[str, type[Hardware] | type[LicenceModel]] = {"hardware": Hardware, "licence_model": LicenceModel}
@@ -122,7 +123,12 @@ class HardwareForm(RevisedForm):
 
 class PriceForm(CatalogForm):
     of = forms.ChoiceField(choices=(), label="Price of")
-    priced_on = forms.DateField(widget=DAY, help_text="The day of the list or the quotation; it counts from then on.")
+    priced_on = forms.DateField(
+        widget=DAY,
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": "Write a day as year-month-day, such as 2026-01-31."},
+        help_text="The day of the list or the quotation; it counts from then on.",
+    )
     currency = forms.CharField(max_length=3, help_text="ISO 4217: EUR, USD, GBP.")
 
     class Meta:
@@ -138,13 +144,19 @@ class PriceForm(CatalogForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.set_items()
+
+    def set_items(self) -> None:
+        """Offer what can be priced, and say what the amount is for."""
         offer(self, "of", [("", "choose"), *priced_items()])
         shows = {"hx-get": reverse("price-unit"), "hx-target": "#id_amount_helptext", "hx-select": "unset"}
         self.fields["of"].widget.attrs |= {**shows, "hx-trigger": "change", "hx-swap": "innerHTML"}
         self.fields["amount"].help_text = amount_help(str(self["of"].value() or ""))
 
     def clean_currency(self) -> str:
-        return str(self.cleaned_data["currency"]).upper()
+        currency = str(self.cleaned_data["currency"]).upper()
+        CURRENCY(currency)
+        return currency
 
     def clean_amount(self) -> Decimal:
         amount: Decimal = self.cleaned_data["amount"]
@@ -161,10 +173,19 @@ class PriceForm(CatalogForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        key = {name: cleaned.get(name) for name in ("description", "source", "priced_on")}
-        if all(key.values()) and ListPrice.objects.filter(**key).exists():
-            self.add_error("description", "The list has this line already: same description, source and day.")
+        if all(cleaned.get(name) for name in ("of", "description", "source", "priced_on")) and self.is_there():
+            self.add_error("description", "The list has this line for it already: same description, source and day.")
         return cleaned
+
+    def is_there(self) -> bool:
+        """Tell whether the list has a price of the same thing with the same description, source and day."""
+        return ListPrice.objects.filter(**dict(zip(ListPrice.NATURAL_KEY, self.natural_key, strict=True))).exists()
+
+    @property
+    def natural_key(self) -> tuple[Any, ...]:
+        row = self.instance
+        cleaned = (self.cleaned_data[name] for name in ListPrice.NATURAL_KEY[2:])
+        return (row.hardware_id, row.licence_model_id, *cleaned)
 
 
 class RateForm(CatalogForm):

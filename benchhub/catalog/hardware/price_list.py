@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from io import StringIO
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
+
+from benchhub.catalog.models import ListPrice
+from benchhub.catalog.shared.forms import MEANWHILE, offer
 
 from .forms import KINDS, PriceForm
 
@@ -18,7 +25,49 @@ NEEDED = ("description", "amount", "currency", "priced_on", "source")
 MOST_ROWS = 500
 MOST_CHARACTERS = 1_000_000
 EXAMPLE = "hardware,description,amount,currency,priced_on,source\nBox,Box with maintenance,15000,EUR,2026-01-31,a quote"
+# Groups of three digits behind points: thousands in many countries, decimals in others.
+GROUPED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What prices are held against, read once for all rows: keys of what can be priced, by column and name, and the
+    natural keys of the prices that the list has or gets."""
+
+    keys: Mapping[str, Mapping[str, str]]
+    lines: set[tuple[Any, ...]] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, rows: list[tuple[int, Row]]) -> Catalogue:
+        prices = ListPrice.objects.filter(description__in={row.get("description", "") for _, row in rows})
+        keys = {column: _keys(kind) for column, kind in SUBJECTS.items()}
+        return cls(keys, set(prices.values_list(*ListPrice.NATURAL_KEY)))
+
+
+class PriceRowForm(PriceForm):
+    """The form of one price, for a row that asks the database nothing."""
+
+    def __init__(self, row: Row, item: str, catalogue: Catalogue) -> None:
+        self.item, self.catalogue = item, catalogue
+        super().__init__({**row, "of": item})
+
+    def set_items(self) -> None:
+        offer(self, "of", [(self.item, self.item)])
+
+    def clean_amount(self) -> Decimal:
+        text = str(self.data["amount"])
+        if GROUPED.fullmatch(text):
+            whole = text.replace(".", "")
+            raise forms.ValidationError(f"{text} may be meant as {whole}: write {whole}, {whole}.00 or {text}0.")
+        return super().clean_amount()
+
+    def is_there(self) -> bool:
+        return self.natural_key in self.catalogue.lines
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """Spare the database a question for each constraint: the form has a sentence for each."""
+        return {*super()._get_validation_exclusions(), "amount", "currency"}
 
 
 class PriceListForm(forms.Form):
@@ -44,12 +93,21 @@ class PriceListForm(forms.Form):
 def save(text: str) -> int:
     """Save the prices of a CSV text and return how many; save none and raise ValidationError where any has a fault."""
     rows = _rows(text)
-    keys = {column: _keys(kind) for column, kind in SUBJECTS.items()}
-    with transaction.atomic():
-        # A row is saved before the next is read, so that a line that is there twice is found.
-        if faults := [f"Line {line}: {fault}" for line, row in rows for fault in _faults(row, keys)]:
-            raise ValidationError(faults)
-    return len(rows)
+    catalogue = Catalogue.read(rows)
+    prices, faults = list[ListPrice](), list[str]()
+    for line, row in rows:
+        try:
+            prices.append(_price(row, catalogue))
+        except ValidationError as error:
+            faults += [f"Line {line}: {sentence}" for sentence in error.messages]
+    if faults:
+        raise ValidationError(faults)
+    try:
+        with transaction.atomic():
+            ListPrice.objects.bulk_create(prices)
+    except IntegrityError:
+        raise ValidationError(MEANWHILE) from None
+    return len(prices)
 
 
 def _rows(text: str) -> list[tuple[int, Row]]:
@@ -90,16 +148,21 @@ def _keys(kind: str) -> dict[str, str]:
     return {row.name: f"{kind}:{row.pk}" for row in KINDS[kind].objects.current()}
 
 
-def _faults(row: Row, keys: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Save the price of a row, or yield what is wrong with it."""
+def _price(row: Row, catalogue: Catalogue) -> ListPrice:
+    """Return the price of a row, which the list then has. Raises ValidationError with all that is wrong with it."""
+    form = PriceRowForm(row, _item(row, catalogue), catalogue)
+    if not form.is_valid():
+        raise ValidationError([f"{name}: {' '.join(map(str, texts))}" for name, texts in form.errors.items()])
+    catalogue.lines.add(form.natural_key)
+    price: ListPrice = form.instance
+    return price
+
+
+def _item(row: Row, catalogue: Catalogue) -> str:
     subjects = [(column, row[column]) for column in SUBJECTS if row.get(column)]
     if len(subjects) != 1:
-        yield "Name one hardware or one licence."
-        return
+        raise ValidationError("Name one hardware or one licence.")
     [(column, name)] = subjects
-    if name not in keys[column]:
-        yield f"There is no {column} '{name}': write its name as the list of {column} has it."
-        return
-    form = PriceForm({**row, "of": keys[column][name]})
-    if not (form.is_valid() and form.saved()):
-        yield from (f"{field}: {' '.join(map(str, texts))}" for field, texts in form.errors.items())
+    if name not in catalogue.keys[column]:
+        raise ValidationError(f"There is no {column} '{name}': write its name as the list of {column} has it.")
+    return catalogue.keys[column][name]

@@ -183,6 +183,8 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
 class ListPrice(models.Model):
     """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
 
+    NATURAL_KEY = ("hardware_id", "licence_model_id", "description", "source", "priced_on")
+
     hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True, related_name="prices")
     licence_model = models.ForeignKey(LicenceModel, models.PROTECT, null=True, blank=True, related_name="prices")
     description = models.CharField(max_length=200)
@@ -199,7 +201,11 @@ class ListPrice(models.Model):
     class Meta:
         ordering = ["-priced_on", "-pk"]
         constraints = [
-            models.UniqueConstraint(fields=["description", "source", "priced_on"], name="list_price_natural_key"),
+            models.UniqueConstraint(
+                fields=["hardware", "licence_model", "description", "source", "priced_on"],
+                name="list_price_natural_key",
+                nulls_distinct=False,
+            ),
             models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
             models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),
             models.CheckConstraint(

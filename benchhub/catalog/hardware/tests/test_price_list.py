@@ -7,7 +7,8 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
-from benchhub.catalog.models import LicenceModel, ListPrice
+from benchhub.catalog.hardware.price_list import save
+from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 
 pytestmark = pytest.mark.django_db
 HEAD = "hardware;licence;Description;amount;currency;priced on;source\n"
@@ -34,7 +35,7 @@ def test_where_a_row_is_wrong_every_fault_is_named_what_was_typed_stays_and_noth
     assertContains(page, "Line 4: Name one hardware or one licence.")
     assertContains(page, "Line 5: amount: A price cannot be negative.")
     assertContains(page, "Line 5: priced_on: ")
-    assertContains(page, "Line 6: description: The list has this line already")
+    assertContains(page, "Line 6: description: The list has this line for it already")
     assertContains(page, "31.1.2026")
     assert not ListPrice.objects.exists()
 
@@ -52,3 +53,41 @@ def test_where_a_row_is_wrong_every_fault_is_named_what_was_typed_stays_and_noth
 def test_a_text_that_is_no_list_of_prices_is_refused_with_what_to_do(engineer, text, sentence):
     assertContains(post(engineer, text), sentence)
     assert not ListPrice.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("amount", "day", "sentence"),
+    [
+        ("15.000;EUR", "2026-01-31", "Line 2: amount: 15.000 may be meant as 15000: write 15000, 15000.00 or 15.0000."),
+        ("1.234.567;EUR", "2026-01-31", "Line 2: amount: "),
+        ("15,000;EUR", "2026-01-31", "Line 2: amount: "),
+        ("1;E1R", "2026-01-31", "Line 2: currency: "),
+        ("1;EUR", "03/04/2026", "Line 2: priced_on: Write a day as year-month-day, such as 2026-01-31."),
+    ],
+)
+def test_numbers_and_days_that_countries_read_differently_are_refused(engineer, box, amount, day, sentence):
+    assertContains(post(engineer, f"{HEAD}{box.name};;Box;{amount};{day};a quote\n"), sentence)
+    assert not ListPrice.objects.exists()
+
+
+def test_thousandths_of_less_than_1_are_no_thousands(engineer, box):
+    post(engineer, f"{HEAD}{box.name};;Hour;0.125;EUR;2026-01-31;a quote\n")
+    assert ListPrice.objects.get().amount == Decimal("0.125")
+
+
+def test_two_machines_of_a_quote_may_have_the_same_description(engineer, box):
+    Hardware.objects.create(name="Crate", sockets=1, cores_per_socket=4)
+    line = "Server;15000;EUR;2026-01-31;a quote\n"
+    assertRedirects(post(engineer, f"{HEAD}{box.name};;{line}Crate;;{line}"), reverse("prices"))
+    assert set(ListPrice.objects.values_list("hardware__name", flat=True)) == {"Box", "Crate"}
+    assertContains(post(engineer, f"{HEAD}Crate;;{line}"), "Line 2: description: The list has this line for it already")
+
+
+def test_many_prices_take_as_many_statements_as_one(box, django_assert_num_queries):
+    def text(day, rows):
+        return HEAD + "".join(f"{box.name};;Box {row};1;EUR;{day};a quote\n" for row in range(rows))
+
+    for day, rows in (("2026-01-30", 1), ("2026-01-31", 40)):
+        # Hardware, licences, the prices there are, a savepoint set and released, the prices that are new.
+        with django_assert_num_queries(6):
+            save(text(day, rows))

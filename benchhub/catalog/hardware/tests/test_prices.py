@@ -59,7 +59,7 @@ def test_a_price_of_a_thousandth_of_a_cent_is_kept_and_shown_to_the_digit(engine
         ({"amount": "1,5"}, "amount", "number"),
         ({"amount": "1.234567891"}, "amount", "8 decimal places"),
         ({"currency": "E1R"}, "currency", "ISO 4217"),
-        ({"priced_on": "soon"}, "priced_on", "valid date"),
+        ({"priced_on": "soon"}, "priced_on", "year-month-day"),
         ({"source": ""}, "source", "required"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_price_that_cannot_be_is_refused_beside_the_field(engineer, box, typed
 def test_the_same_line_twice_is_refused_beside_the_field(engineer, box):
     add_price(engineer, f"hardware:{box.pk}")
     errors = add_price(engineer, f"hardware:{box.pk}", amount="1").context["page"].form.errors
-    assert errors == {"description": ["The list has this line already: same description, source and day."]}
+    assert errors == {"description": ["The list has this line for it already: same description, source and day."]}
     assert ListPrice.objects.get().amount == Decimal("38364")
 
 
