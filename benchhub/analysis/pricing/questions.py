@@ -117,15 +117,17 @@ def break_even(
     cores_per_socket: Iterable[int],
     terms: Terms = USUAL,
     named_users: int | None = None,
+    poolers: tuple[Node, ...] = (),
 ) -> BreakEven:
-    """Compare two licence models as a socket grows; the rest of the machine stays, and its users.
+    """Compare two licence models as a socket grows; the rest of the machine stays, its users, and `poolers` beside it.
 
     Costs in unlike currencies are converted where the terms name a currency and have the rates. Raises
     UnlikeCurrenciesError.
     """
     rows, currencies = [], set()
     for cores in cores_per_socket:
-        deployment = Deployment((Node(replace(machine, cores_per_socket=cores, unlike_cores=())),), named_users)
+        server = Node(replace(machine, cores_per_socket=cores, unlike_cores=()))
+        deployment = Deployment((server, *poolers), named_users)
         costs = [licence_cost(licence, deployment, terms) for licence in (first_licence, other)]
         currencies |= {cost.currency for cost in costs if isinstance(cost, Cost) and cost.currency}
         first_cost, second_cost = (cost.total if isinstance(cost, Cost) else None for cost in costs)

@@ -265,8 +265,8 @@ class Setup:
         quote = laboratory.quote(subject.choice)
         if isinstance(quote, str):
             return Cell(subject.model, NoPrice(quote, is_not_eligible=True))
-        notes, sheet = (subject.priced.notes, subject.priced.sheet) if subject.priced else ((), None)
-        priced = Priced(subject.choice.order, quote.cost, notes, sheet)
+        notes, sheets = (subject.priced.notes, subject.priced.sheets) if subject.priced else ((), ())
+        priced = Priced(subject.choice.order, quote.cost, notes, sheets)
         cell = Cell(subject.model, priced=priced, quote=quote, flags=priced.flags)
         return with_amounts(cell, quote, subject.load, self.comparison.terms)
 

@@ -5,6 +5,7 @@ The cost of an order does not depend on the load: the engine is asked once for e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -40,18 +41,17 @@ class NoPrice:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """An order with its cost. `notes` are steps before those of the engine; `sheet` is the price sheet it used."""
+    """An order with its cost. `notes` are steps before those of the engine; `sheets` has a sheet as often as bought."""
 
     order: Order
     cost: Cost
     notes: tuple[Step, ...] = ()
-    sheet: PriceSheet | None = None
+    sheets: tuple[PriceSheet, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """Return the steps of the cost alone. A sheet that is bought several times is derived once."""
-        steps = (*self.notes, *self.cost.steps)
-        return tuple({id(step): step for step in steps}.values()) if self.sheet else steps
+        return tuple({id(step): step for step in (*self.notes, *self.cost.steps)}.values())
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -59,18 +59,11 @@ class Priced:
 
     @property
     def _own_flags(self) -> tuple[str, ...]:
-        has_licences = self.sheet is not None and any(line.kind == "licence" for line in self.sheet.lines.all())
-        if not has_licences or not self.cost.items[-1:]:
-            return ()
-        return (f"The sheet '{self.sheet}' has licences of its own: they are in the price beside this one.",)
-
-
-@dataclass(frozen=True, slots=True)
-class Bought:
-    """A machine with its list prices, and the sheet that prices it or what comes with it; None where there is none."""
-
-    node: Node
-    sheet: Sheet | None
+        return tuple(
+            f"The sheet '{sheet}' has licences of its own: they are in the price beside this one."
+            for sheet in dict.fromkeys(self.sheets)
+            if any(line.kind == "licence" for line in sheet.lines.all())
+        )
 
 
 class Costs:
@@ -112,7 +105,6 @@ class Costs:
         return self._licences[model.pk]
 
     def _priced(self, system: System, model: LicenceModel, standbys: int) -> Priced | NoPrice:
-        row = self._sheet(system.hardware)
         try:
             order = self._order(system, self.licence(model), standbys)
             cost = pricing.cost(order, self.quote_terms)
@@ -122,27 +114,31 @@ class Costs:
             return NoPrice(str(error))
         if isinstance(cost, NotEligible):
             return NoPrice(str(cost), is_not_eligible=True)
-        return Priced(order, cost, _notes(system, row, standbys), row)
+        sheets = self._sheets_bought(system, standbys)
+        return Priced(order, cost, _notes(system, sheets, standbys), sheets)
 
     def _order(self, system: System, licence: Licence, standbys: int) -> Order:
         """Build the order. A sheet prices one machine, so it is bought again for each standby; a pooler needs none."""
-        primary, *poolers = (self._bought(hardware) for hardware in system.machines)
-        nodes = [primary.node]
-        nodes += [replace(primary.node, quantity=standbys, role=STANDBY)] if standbys else []
-        nodes += [replace(pooler.node, role=POOLER) for pooler in poolers]
-        sheets = [*[primary.sheet] * (1 + standbys), *(pooler.sheet for pooler in poolers)]
-        deployment = Deployment(tuple(nodes), self.terms.users)
-        return Order(deployment, (licence,), tuple(sheet for sheet in sheets if sheet))
+        primary, *poolers = map(self._node, system.machines)
+        nodes = [primary]
+        nodes += [replace(primary, quantity=standbys, role=STANDBY)] if standbys else []
+        nodes += [replace(pooler, role=POOLER) for pooler in poolers]
+        sheets = (self._engine_sheet(row) for row in self._sheets_bought(system, standbys))
+        return Order(Deployment(tuple(nodes), self.terms.users), (licence,), tuple(sheets))
 
-    def _bought(self, hardware: Hardware) -> Bought:
+    def _sheets_bought(self, system: System, standbys: int) -> tuple[PriceSheet, ...]:
+        """Return the sheet of the server, once more for each standby, and that of the pooler's machine."""
+        server, *poolers = (self._sheet(hardware) for hardware in system.machines)
+        return tuple(row for row in (*[server] * (1 + standbys), *poolers) if row)
+
+    def _node(self, hardware: Hardware) -> Node:
         """Return a machine with its prices. Raises MissingPriceError where neither a list price nor a sheet has one."""
         row, machine = self._sheet(hardware), hardware.machine()
-        sheet = self._engine_sheet(row) if row else None
-        if sheet and any(line.kind == "hardware" for line in sheet.lines):
-            return Bought(Node(machine), sheet)
+        if row and any(line.kind == "hardware" for line in self._engine_sheet(row).lines):
+            return Node(machine)
         prices = _prices(self.price_book.of_hardware.get(hardware.pk, ()))
         newest(prices, "hardware", machine.name, self.day)
-        return Bought(Node(machine, prices=prices), sheet)
+        return Node(machine, prices=prices)
 
     def _engine_sheet(self, row: PriceSheet) -> Sheet:
         if row.pk not in self._sheets:
@@ -171,20 +167,22 @@ def _missing(error: MissingPriceError, system: System, model: LicenceModel) -> s
     return f"hardware:{keys.get(error.name, system.hardware.pk)}"
 
 
-def _notes(system: System, row: PriceSheet | None, standbys: int) -> tuple[Step, ...]:
-    """Explain what the engine's steps leave out: the price sheet, the standbys and the machine of a pooler."""
-    notes = []
-    if row is not None:
-        evidence = f"{row.priced_on.isoformat()}, source: {row.source}"
-        notes.append(
-            step("price_sheet", "Price sheet: {sheet} says what one machine costs", str(row), evidence, sheet=str(row))
-        )
+def _notes(system: System, sheets: Sequence[PriceSheet], standbys: int) -> tuple[Step, ...]:
+    """Explain what the engine's steps leave out: the price sheets, the standbys and the machine of a pooler."""
+    notes = [_sheet_note(row, times) for row, times in Counter(sheets).items()]
     if standbys:
         machines = count(standbys, "machine")
         template = "Standbys: {machines} of the same hardware beside the primary, in the role standby"
-        template += "; the sheet is bought {result} times" if row else ""
         notes.append(step("standbys", template, 1 + standbys, machines=machines))
     if system.pooler_hardware:
         template = "Pooler: {machine} is bought for it beside the server, in the role pooler"
         notes.append(step("pooler", template, 1, machine=str(system.pooler_hardware)))
     return tuple(notes)
+
+
+def _sheet_note(row: PriceSheet, times: int) -> Step:
+    """Name a sheet with its source, and how often it is bought: its lines are derived once."""
+    template = "Price sheet: {sheet} says what one machine costs"
+    template += "; it is bought {times} times" if times > 1 else ""
+    evidence = f"{row.priced_on.isoformat()}, source: {row.source}"
+    return step("price_sheet", template, str(row), evidence, sheet=str(row), times=times)

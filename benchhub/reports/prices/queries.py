@@ -47,8 +47,8 @@ class PriceBook:
         return {}
 
     @cached_property
-    def places(self) -> dict[int, str]:
-        """Return the places on the page where lines of a sheet are derived already, by identity of the first step."""
+    def places(self) -> dict[tuple[int, ...], str]:
+        """Return the places on the page where lines of sheets are derived already, by identity of their steps."""
         return {}
 
     def later(self, model: LicenceModel) -> LicenceModel | None:

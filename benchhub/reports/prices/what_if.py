@@ -14,8 +14,9 @@ from benchhub.analysis.pricing.questions import BreakEven, Crossing, Effect
 from benchhub.analysis.pricing.quote import Quote, quote_of
 from benchhub.analysis.pricing.sheets.sheet import Kind
 from benchhub.analysis.pricing.steps import Step, step
-from benchhub.analysis.pricing.topology import Machine
+from benchhub.analysis.pricing.topology import POOLER, Machine, Node
 from benchhub.analysis.words import count, plain, word
+from benchhub.bench.models import System
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
@@ -81,12 +82,14 @@ def break_even(table: Table, subject: Subject) -> Panel:
     title = "From how many cores is which licence the cheaper?"
     if subject.pair is None:
         return refused(BREAK_EVEN, title, "A break-even needs two licence models that cost something.")
-    machine = subject.row.system_curve.system.hardware.machine()
+    system = subject.row.system_curve.system
+    machine, poolers = system.hardware.machine(), _poolers(system)
     most = min(max(FEWEST_CORES, 2 * machine.cores_per_socket), max(MOST_CORES, machine.cores_per_socket))
     counts = range(machine.disabled_cores_per_socket + 1, most + 1)
     try:
         first, second = (table.costs.licence(model) for model in subject.pair)
-        result = questions.break_even(first, second, machine, counts, table.costs.quote_terms, table.terms.users)
+        terms, users = table.costs.quote_terms, table.terms.users
+        result = questions.break_even(first, second, machine, counts, terms, users, poolers)
     except PricingError as error:
         return refused(BREAK_EVEN, title, str(error))
     names = (first.name, second.name)
@@ -99,7 +102,19 @@ def break_even(table: Table, subject: Subject) -> Panel:
     ]
     figure = figures.against_cores(lines, result.currency, machine.cores_per_socket)
     columns = ("Cores per socket", *(f"{name}, {result.currency}" for name in names), "Cheaper")
-    return Panel(BREAK_EVEN, title, _crossings(result, names, machine, table), columns, rows, figure)
+    captions = (*_crossings(result, names, machine, table), *map(_beside, poolers))
+    return Panel(BREAK_EVEN, title, captions, columns, rows, figure)
+
+
+def _poolers(system: System) -> tuple[Node, ...]:
+    _, *poolers = system.machines
+    return tuple(Node(hardware.machine(), role=POOLER) for hardware in poolers)
+
+
+def _beside(pooler: Node) -> str:
+    """Say that a pooler's machine is counted, and how."""
+    cores = count(pooler.machine.cores(True), "core")
+    return f"The pooler's machine, {pooler.machine.name}, keeps its {cores}, unless a licence exempts it."
 
 
 def _crossing(machine: Machine, row: Crossing) -> PanelRow:

@@ -73,7 +73,7 @@ def price_steps(row: Row, cell: Cell, prices: Table, number: int) -> SafeString:
     """Derive a price of the table. A sheet's many lines are derived under the first price that has them."""
     place = why(row, cell.model) + (f"-{number}" if number > 1 else "")
     lines = [step for step in cell.steps if step.kind in OF_LINES]
-    first = prices.price_book.places.setdefault(id(lines[0]), place) if len(lines) > FEW_LINES else place
+    first = prices.price_book.places.setdefault(tuple(map(id, lines)), place) if len(lines) > FEW_LINES else place
     if first == place:
         return derivation(cell.steps, prices.price_book)
     where = f'<li>Lines: their {len(lines)} steps stand <a href="#{first}">with the first price that has them</a>.</li>'
