@@ -21,7 +21,7 @@ from benchhub.analysis.pricing.questions import (
 )
 from benchhub.analysis.pricing.quote import USUAL, Order, Terms, Throughput, UnlikeMetricsError, quote
 from benchhub.analysis.pricing.sheets.sheet import Line, Maintenance, Sheet
-from benchhub.analysis.pricing.topology import Deployment, Machine, Node
+from benchhub.analysis.pricing.topology import POOLER, Deployment, Machine, Node
 
 
 def price(amount, currency="EUR"):
@@ -87,6 +87,22 @@ def test_equal_costs_have_no_cheaper_and_cores_covered_make_it_change_twice():
     )
     assert [row.cheaper for row in comparison.rows] == ["core", "", "core", "core", "core", ""]
     assert [row.cores_per_socket for row in comparison.changes] == [4, 5, 8]
+
+
+@pytest.mark.parametrize(
+    ("exempt", "costs", "cheaper"),
+    [
+        ([], (12_600, 24_000), ["socket"] * 8),  # 3 x 4,200; 1,000 x (2 x 4 + 16)
+        (["pooler"], (8400, 8000), ["core"] * 4 + ["socket"] * 4),  # as if there were none
+    ],
+)
+def test_the_machine_of_a_pooler_keeps_its_cores_in_a_break_even_unless_the_role_is_exempt(exempt, costs, cheaper):
+    per_socket = licence("socket", "4200", metric="socket", exempt_roles=exempt)
+    per_core = licence("core", "1000", metric="core", exempt_roles=exempt)
+    pooler = Node(Machine("pooler", 1, 16), role=POOLER)
+    comparison = break_even(per_socket, per_core, Machine("m", 2, 1), range(1, 9), Terms(1), poolers=(pooler,))
+    assert (comparison.rows[3].cost, comparison.rows[3].other_cost) == costs
+    assert [row.cheaper for row in comparison.rows] == cheaper
 
 
 def test_support_counts_in_a_break_even():

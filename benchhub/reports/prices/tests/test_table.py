@@ -281,6 +281,14 @@ def test_the_lines_of_a_sheet_are_derived_once_on_a_page_and_other_prices_lead_t
     assert price_steps(row, cell, price_table, 1) == first
 
 
+def test_lines_that_another_price_has_in_part_are_derived_again_with_the_rest():
+    price_table = table([drawn(1000.0)], price_book(), asked(""))
+    row, lines = price_table.rows[0], tuple(step("line", "Line: {result}", number) for number in range(9))
+    cell, other = (replace(cell, steps=lines[:end]) for cell, end in zip(row.cells, (8, 9), strict=True))
+    counts = [price_steps(row, each, price_table, 1).count("<li>Line: ") for each in (cell, other)]
+    assert counts == [8, 9]
+
+
 def test_a_few_lines_are_derived_with_every_price():
     price_table = table([drawn(1000.0)], price_book(), asked(""))
     row, lines = price_table.rows[0], (step("line", "Line: {result}", 1),)

@@ -2,18 +2,20 @@
 
 import csv
 import io
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
 import pytest
 from django.http import QueryDict
 
+from benchhub.bench.models import System
 from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.prices import pictures, what_if
 from benchhub.reports.prices.queries import PriceBook
 from benchhub.reports.prices.table import table
 from benchhub.reports.prices.terms import terms
-from benchhub.reports.prices.testing import PER_CORE, PER_SOCKET, TODAY, drawn, listed, price_book
+from benchhub.reports.prices.testing import BOX, PER_CORE, PER_SOCKET, TODAY, drawn, listed, price_book
 
 FREE = LicenceModel(pk=6, name="Hardware only", metric="none")
 
@@ -42,6 +44,20 @@ def test_the_break_even_of_socket_and_core_lies_where_their_costs_meet():
     assert all(row.steps for row in panel.rows)
     assert any("3 years x 6 x 1,800 EUR = 32,400 EUR" in str(step) for step in panel.rows[2].steps)
     assert len(panel.rows) == 32
+
+
+def test_the_break_even_counts_the_machine_of_a_pooler_as_it_is():
+    small = Hardware(pk=4, name="Small box", sockets=1, cores_per_socket=4)
+    pooled = replace(drawn(1000.0), system=System(label="pooled", hardware=BOX, pooler_hardware=small))
+    book = price_book()
+    book = replace(book, of_hardware={**book.of_hardware, 4: (listed("700"),)})
+    panel = answers(curves=[pooled], book=book)[0]["break-even"]
+    # 3 x 3 x 4,200 = 37,800 for three sockets; 3 x (2 + 4) x 1,800 = 32,400 for 1 core a socket, 43,200 for 2
+    assert values(panel)[:2] == [
+        (1, Decimal("37800.00"), Decimal("32400.00"), "Per core"),
+        (2, Decimal("37800.00"), Decimal("43200.00"), "Per socket"),
+    ]
+    assert panel.sentences[-1] == "The pooler's machine, Small box, keeps its 4 cores, unless a licence exempts it."
 
 
 def test_one_licence_that_costs_something_has_no_break_even():
