@@ -54,6 +54,11 @@ class System(models.Model):
         return [self.hardware, *([self.pooler_hardware] if self.pooler_hardware else [])]
 
     @property
+    def machines_text(self) -> str:
+        """Name the machines: that of the server, and that of the pooler where it has one."""
+        return f"{self.hardware}, pooler on {self.pooler_hardware}" if self.pooler_hardware else str(self.hardware)
+
+    @property
     def host_keys(self) -> set[int | None]:
         """Return the keys of the driver and of the server; None for a managed server."""
         return {self.driver_id, self.instance.host_id}

@@ -29,7 +29,7 @@ LEVELS = (
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
     "currency", "unit", "exact", "per_million", "utilisation_percent", "total", "hardware_total", "licence_total",
-    "support_total", "verdict", "flags", "missing", "derivation",
+    "support_total", "verdict", "flags", "missing", "derivation", "pooler_hardware",
 )  # fmt: skip
 
 
@@ -90,9 +90,13 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
 
 
 def prices(table: Table) -> str:
-    rows = [_price_row(row, cell, table) for row in table.rows for cell in row.cells]
-    rows += [_refused_row(row, table) for row in table.rows if row.refusal]
+    rows = [[*_price_row(row, cell, table), _pooler(row)] for row in table.rows for cell in row.cells]
+    rows += [[*_refused_row(row, table), _pooler(row)] for row in table.rows if row.refusal]
     return _text(PRICES, rows)
+
+
+def _pooler(row: Row) -> str:
+    return str(row.system_curve.system.pooler_hardware or "")
 
 
 def _refused_row(row: Row, table: Table) -> list[Any]:

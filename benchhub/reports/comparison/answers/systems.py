@@ -30,7 +30,8 @@ class Side:
 
 def hardware(entries: Iterable[Entry]) -> list[Side]:
     """Return the fields of the machines as bought, without those that are empty for all."""
-    machines = [entry.system.hardware for entry in entries]
+    systems = [entry.system for entry in entries]
+    machines, poolers = [system.hardware for system in systems], [system.pooler_hardware for system in systems]
     fields: dict[str, list[Any]] = {
         "Machine": [str(machine) for machine in machines],
         "Sockets": [machine.sockets for machine in machines],
@@ -40,6 +41,8 @@ def hardware(entries: Iterable[Entry]) -> list[Side]:
         "Clock": ["" if m.clock_ghz is None else f"{m.clock_ghz.normalize():f} GHz" for m in machines],
         "Memory": ["" if m.memory_bytes is None else strip_tags(size(m.memory_bytes)) for m in machines],
         "Disks": [machine.disks for machine in machines],
+        "Machine of the pooler": [str(pooler or "") for pooler in poolers],
+        "Cores of the pooler": [pooler.cores if pooler else "" for pooler in poolers],
     }
     return [Side(name, tuple(values)) for name, values in fields.items() if any(values)]
 

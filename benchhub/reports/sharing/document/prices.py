@@ -76,7 +76,7 @@ def _caption(prices: Table) -> str:
 
 
 def _system(row: Row) -> Node:
-    machine = str(row.system_curve.system.hardware)
+    machine = row.system_curve.system.machines_text
     notes = [f"{machine}, {row.at.words}" if row.at else machine]
     return nodes.cell(row.system_curve.system.label, notes=notes, series=row.system_curve.series, role="head")
 
