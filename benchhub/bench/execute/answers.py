@@ -30,10 +30,11 @@ from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
 from runners.tools.printed import text_of
 
-from . import looks, steps, visits, workers
+from . import looks, visits, workers
 from .jobs import hosts_of, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
-from .steps import (
+from .steps import end
+from .steps.contract import (
     Acknowledged,
     Answer,
     Cancelled,
@@ -43,9 +44,10 @@ from .steps import (
     Refused,
     Started,
     Uncollectable,
-    Wake,
     Withdrawn,
 )
+from .steps.look import live_tps
+from .steps.watch import Wake, watch
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ def write_all(arrived: Mapping[Future[Answer], Job], wake: Wake) -> list[Job]:
     quiet = {future: job_ for future, job_ in arrived.items() if looks.is_quiet(job_, future)}
     looks.write([(job_, cast(Looked, future.result())) for future, job_ in quiet.items()], LOOK_EVERY)
     for job_ in quiet.values():
-        steps.watch(job_, wake)
+        watch(job_, wake)
     others = (write(job_, future, wake) for future, job_ in arrived.items() if future not in quiet)
     return [job_ for job_ in others if job_]
 
@@ -133,7 +135,7 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
             _set_host_apart(job_, f"It refused to start a run: {answer.reason}", answer.target)
             queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
         elif isinstance(answer, Uncollectable):
-            reason = f"It ended, but its host did not hand over what it left in {steps.MOST_COLLECTIONS} tries."
+            reason = f"It ended, but its host did not hand over what it left in {end.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
             queue.give_back(run, job_.claim, job_.too_late)
@@ -187,7 +189,7 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
         after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
         queue.look_again(job_.claim, after, **CONTACT, contact_error="")
-    steps.watch(job_, wake)
+    watch(job_, wake)
 
 
 def _pause_held(run: Run) -> None:
@@ -218,13 +220,13 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             "step": look.step,
             "progress_offset": look.err_from + len(look.chunk),
             "out_offset": look.out_from + len(look.out_chunk),
-            **steps.live_tps(look.chunk),
+            **live_tps(look.chunk),
         }
         if state == "finished":
             queue.keep(job_.claim, **observed)
             return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run))
         queue.look_again(job_.claim, LOOK_EVERY, **observed)
-    steps.watch(job_, wake)
+    watch(job_, wake)
     return None
 
 
@@ -284,7 +286,7 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
 
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     """Return what was counted around the run; the host facts are those of the last probe, which stands beside it."""
-    counters = steps.counters(job_, ended)
+    counters = end.counters(job_, ended)
     os_log = os_answer.read_log(ended.collected.outputs.files.get(os_answer.LOG_FILE, b""))
     os_settings = job_.spec.cluster.os_settings if job_.spec.cluster else {}
     change = job_.spec.server_settings.settings if job_.spec.server_settings else {}

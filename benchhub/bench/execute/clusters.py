@@ -20,7 +20,7 @@ from runners.clusters.visit import HostBusyError, Sight, visit
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop
-from .steps import connections
+from .connections import connections
 from .visits import note_unreached, quarantine, target_of
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from runners.inspection.look import Place, look
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop
-from .steps import connections
+from .connections import connections
 from .visits import note_reached, note_unreached, quarantine, target_of
 
 logger = logging.getLogger(__name__)

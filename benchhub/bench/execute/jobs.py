@@ -22,7 +22,7 @@ from runners.ssh import Target
 
 from . import looks
 from .looks import RETRY_AFTER
-from .steps import Job
+from .steps.contract import Job
 from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,8 @@ from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 
-from .steps import Answer, Job, LastSign, Looked
+from .steps.contract import Answer, Job, Looked
+from .steps.watch import LastSign
 
 LOOK_EVERY = queue.LEASE / 6
 RETRY_AFTER = queue.LEASE / 4

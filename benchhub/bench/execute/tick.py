@@ -1,6 +1,6 @@
 """Ticks: claim the runs that are due, have their steps batch on the targets, and write each answer as it arrives.
 
-The steps (steps.py) run on the process's event loop with plain data (jobs.py prepares it); answers.py writes what comes
+The steps (steps/) run on the process's event loop with plain data (jobs.py prepares it); answers.py writes what comes
 back, fenced, on the worker's own thread. No transaction is open across SSH. Whatever is interrupted is found again by
 the next tick of any worker.
 """
@@ -17,8 +17,10 @@ from benchhub.bench.models import Run
 from benchhub.bench.models.states import ACTIVE
 from benchhub.bench.queue import queue
 
-from . import answers, jobs, looks, loop, steps
-from .steps import Answer, Job, Wake
+from . import answers, jobs, looks, loop
+from .steps.contract import Answer, Job
+from .steps.step import step
+from .steps.watch import Wake, signs
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
     """
     if selected_ids := list(run_ids):
         return _follow(wake, selected_ids)
-    looks.note_signs(steps.signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
+    looks.note_signs(signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
     # Looks and cancels are under way before anything is reserved, and go on if nothing can be.
     looked = _begin(queue.claim(BATCH))
     try:
@@ -64,7 +66,7 @@ def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
 
 
 def _begin(claims: Sequence[queue.Claim]) -> Pending:
-    return {loop.submit(steps.step(job)): job for job in jobs.prepare(claims)}
+    return {loop.submit(step(job)): job for job in jobs.prepare(claims)}
 
 
 def _begin_next() -> Pending:
@@ -88,7 +90,7 @@ def _advance(begun: Pending, wake: Wake) -> list[Job]:
     pending, renewed_s = dict(begun), time.monotonic()
     while pending:
         for job in answers.write_all({future: pending.pop(future) for future in _arrived(pending)}, wake):
-            pending[loop.submit(steps.step(job))] = job
+            pending[loop.submit(step(job))] = job
         if time.monotonic() - renewed_s > RENEW_S / 2:
             queue.renew(job.claim for job in pending.values())
             renewed_s = time.monotonic()

@@ -17,7 +17,8 @@ from runners.job import KEEP_EVIDENCE_DAYS
 from runners.job import Attempt as OnTarget
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
-from . import loop, steps, visits
+from . import loop, visits
+from .steps import end
 from .visits import target_of
 
 logger = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ def tidy() -> int:
     for attempt in untidied()[:AT_A_TIME]:
         host = attempt.run.system.driver
         on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
-        tasks[loop.submit(steps.tidy(target_of(host), on_target))] = attempt
+        tasks[loop.submit(end.tidy(target_of(host), on_target))] = attempt
     for future in as_completed(tasks):
         _note(tasks[future], future)
     return len(tasks)

@@ -20,7 +20,7 @@ from runners import probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
 from . import loop
-from .steps import connections
+from .connections import connections
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from benchhub.bench.execute.steps import MOST_COLLECTIONS
+from benchhub.bench.execute.steps.end import MOST_COLLECTIONS
 from runners import job
 from runners.builds import tags, work
 from runners.builds.tags import TagError

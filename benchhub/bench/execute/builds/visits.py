@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.additions.builds import BUSY, UNTRUSTED
 from benchhub.bench.execute import loop
-from benchhub.bench.execute.steps import connections
+from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.visits import note_reached, note_unreached, quarantine, target_of
 from benchhub.bench.models import Run
 from benchhub.catalog.models import Host, SourceBuild

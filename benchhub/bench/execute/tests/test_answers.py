@@ -8,7 +8,7 @@ import pytest
 from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, visits
-from benchhub.bench.execute.steps import Ended
+from benchhub.bench.execute.steps.contract import Ended
 from benchhub.bench.models import Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue

@@ -16,7 +16,10 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains
 
 from benchhub.accounts.models import Entry
-from benchhub.bench.execute import answers, jobs, looks, loop, steps, tidy, visits
+from benchhub.bench.execute import answers, jobs, looks, loop, tidy, visits
+from benchhub.bench.execute.steps import end
+from benchhub.bench.execute.steps.contract import Ended
+from benchhub.bench.execute.steps.step import step
 from benchhub.bench.models import Attempt, Hold, LiveLog, Reservation, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue, timetable
@@ -165,7 +168,7 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     [claim] = queue.claim(1)
     job = jobs.prepare_step(claim)
     Host.objects.update(host_key=real)  # a person approved the new key while the worker was asleep
-    future = loop.submit(steps.step(job))
+    future = loop.submit(step(job))
     with pytest.raises(Exception, match="was approved"):
         future.result(timeout=30)
     answers.write(job, future, worker.woken.put)
@@ -293,7 +296,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
     queue.reserve()
     [claim] = queue.claim(1)
     job = jobs.prepare_step(claim)
-    assert loop.submit(steps.step(job)).result(timeout=30).outcome is StartOutcome.STARTED
+    assert loop.submit(step(job)).result(timeout=30).outcome is StartOutcome.STARTED
     queue.pause(planned, "Paused by ada.")  # the worker died before it wrote anything
     due()
     [ended] = worker.finish(planned)
@@ -333,7 +336,7 @@ def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_
     server = system(cluster16)
     worker.finish(experiment(server))
     assert not Attempt.objects.filter(acknowledged_at=None).exists()
-    monkeypatch.setattr(steps, "ACKNOWLEDGE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(end, "ACKNOWLEDGE_TIMEOUT_S", 0.5)
     silent = experiment(server)
     job, future = collected(silent, worker)
     wire.flows.clear()
@@ -341,7 +344,7 @@ def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_
     run = silent.runs.get()
     assert (run.state, run.result.throughput > 0) == (State.SUCCEEDED, True)
     assert not Hold.objects.exists()
-    late = loop.submit(steps.step(following))
+    late = loop.submit(step(following))
     wait([late])
     assert answers.write(following, late, worker.woken.put) is None
     assert Attempt.objects.get(run=run).acknowledged_at is None
@@ -366,12 +369,12 @@ def collected(planned, worker):
     for _ in range(600):
         [claim] = queue.claim(1, [planned.runs.get().pk])
         job = jobs.prepare([claim])[0]
-        future = loop.submit(steps.step(job))
+        future = loop.submit(step(job))
         wait([future])
-        if isinstance(future.result(), steps.Ended):
+        if isinstance(future.result(), Ended):
             return job, future
         if following := answers.write(job, future, worker.woken.put):
-            future = loop.submit(steps.step(following))
+            future = loop.submit(step(following))
             wait([future])
             return following, future
         time.sleep(0.1)  # a real load runs on the target: it is asked again until it has ended

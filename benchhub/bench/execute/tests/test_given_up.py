@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.bench.execute import answers, jobs, loop, steps
+from benchhub.bench.execute import answers, jobs, loop
+from benchhub.bench.execute.connections import connections
+from benchhub.bench.execute.steps import end, start
+from benchhub.bench.execute.steps.contract import Uncollectable
+from benchhub.bench.execute.steps.look import look
+from benchhub.bench.execute.steps.step import step
 from benchhub.bench.models import Attempt, Hold, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
@@ -33,9 +38,9 @@ def starting(server, experiment):
     return jobs.prepare_step(claim), planned.runs.get()
 
 
-def answer(job_, worker, step):
+def answer(job_, worker, coroutine):
     """Write what the step answers or raises."""
-    future = loop.submit(step)
+    future = loop.submit(coroutine)
     future.exception(timeout=60)
     return answers.write(job_, future, worker.woken.put)
 
@@ -46,7 +51,7 @@ def folder(target, run, attempt=1):
 
 def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(starting, worker, target):
     job_, run = starting
-    answer(job_, worker, steps._given_up(job_, RemoteFailure("It failed.", None)))
+    answer(job_, worker, start._given_up(job_, RemoteFailure("It failed.", None)))
     run.refresh_from_db()
     assert run.state == State.QUEUED
     assert {"cancel", "withdrawn"} <= {path.name for path in folder(target, run).iterdir()}
@@ -57,11 +62,11 @@ def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_of
     job_, _ = starting
     monkeypatch.setattr(job, "COLLECT_TIMEOUT_S", 0)
     away = replace(job_, target=replace(job_.target, port=1))
-    for unreached in [away] * steps.MOST_COLLECTIONS + [job_] * (steps.MOST_COLLECTIONS - 1):
+    for unreached in [away] * end.MOST_COLLECTIONS + [job_] * (end.MOST_COLLECTIONS - 1):
         with pytest.raises(Unreachable):
-            loop.submit(steps._collect_in_tries(unreached)).result(timeout=60)
-    uncollectable = loop.submit(steps._collect_in_tries(job_)).result(timeout=60)
-    assert isinstance(uncollectable, steps.Uncollectable) and "did not answer within 0 s" in uncollectable.reason
+            loop.submit(end._collect_in_tries(unreached)).result(timeout=60)
+    uncollectable = loop.submit(end._collect_in_tries(job_)).result(timeout=60)
+    assert isinstance(uncollectable, Uncollectable) and "did not answer within 0 s" in uncollectable.reason
 
 
 def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(starting, worker, target):
@@ -69,11 +74,11 @@ def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(startin
     runs = target.work_directory / "runs"
     runs.chmod(0o500)
     try:
-        answer(job_, worker, steps._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
+        answer(job_, worker, start._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
         assert Run.objects.get(pk=run.pk).state == State.STARTING
         assert Hold.objects.filter(run=run).exists()
         assert Host.objects.get().paused_at is None
-        answer(job_, worker, steps._given_up(job_, RemoteFailure("Read-only file system.", 1)))
+        answer(job_, worker, start._given_up(job_, RemoteFailure("Read-only file system.", 1)))
     finally:
         runs.chmod(0o700)
     assert Run.objects.get(pk=run.pk).state == State.QUEUED
@@ -82,7 +87,7 @@ def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(startin
 
 def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_nothing_had_been(starting, worker, target):
     job_, run = starting
-    assert loop.submit(steps.step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
+    assert loop.submit(step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
     pid = folder(target, run) / "pid"
     while not pid.exists() or len(pid.read_text().split()) < 5:
         time.sleep(0.05)
@@ -90,9 +95,9 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
     for process in (wrapper, command):
         if identity := proc.identify(int(process)):
             proc.kill_family(identity, proc.family(identity.pid))
-    while loop.submit(steps._look(job_)).result(timeout=60).verdict.state == "running":
+    while loop.submit(look(job_)).result(timeout=60).verdict.state == "running":
         time.sleep(0.05)  # its locks are free once the last of its processes has ended
-    answer(job_, worker, steps._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
+    answer(job_, worker, start._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
     run.refresh_from_db()
     assert run.state == State.LOST, run.reason
     assert "killed there" in run.reason and "Its answer was cut off." in run.reason
@@ -102,8 +107,8 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
 
 def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(starting, worker):
     job_, run = starting
-    loop.submit(job.cancel(steps.connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
-    answer(job_, worker, steps.step(job_))
+    loop.submit(job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
+    answer(job_, worker, step(job_))
     run.refresh_from_db()
     assert (run.state, run.attempts.get().outcome) == (State.QUEUED, "cancelled")
     queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
@@ -132,7 +137,7 @@ def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, wor
     assert queue.ask_to_cancel(Run.objects.filter(pk=run.pk)) == 1
     Host.objects.update(port=1)
     [cancelling] = jobs.prepare(queue.claim(1))
-    answer(cancelling, worker, steps.step(cancelling))
+    answer(cancelling, worker, step(cancelling))
     run.refresh_from_db()
     assert run.state == State.CANCELLED
     assert not Hold.objects.exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchhub.bench.execute.steps import live_tps
+from benchhub.bench.execute.steps.look import live_tps
 from benchhub.bench.results.live_log import RATE
 from runners.tests.backtracking import steps
 

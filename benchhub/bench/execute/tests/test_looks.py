@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from benchhub.bench import testing
 from benchhub.bench.execute import jobs, looks
-from benchhub.bench.execute.steps import LastSign, Looked
+from benchhub.bench.execute.steps.contract import Looked
+from benchhub.bench.execute.steps.watch import LastSign
 from benchhub.bench.models import Protocol, Run, Watch
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware

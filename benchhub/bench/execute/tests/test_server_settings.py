@@ -11,8 +11,10 @@ import psycopg
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench.execute import answers, inspections, jobs, steps
-from benchhub.bench.execute.steps import Cancelled, Ended, Looked, Refused, Started, Withdrawn
+from benchhub.bench.execute import answers, inspections, jobs
+from benchhub.bench.execute.steps import end
+from benchhub.bench.execute.steps.contract import Cancelled, Ended, Looked, Refused, Started, Withdrawn
+from benchhub.bench.execute.steps.server import put_back_settings
 from benchhub.bench.models import Attempt, Hold
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
@@ -216,7 +218,7 @@ def answered(monkeypatch):
         async def put_back(*_):
             return answer
 
-        monkeypatch.setattr(steps, "put_back", put_back)
+        monkeypatch.setattr("benchhub.bench.execute.steps.server.put_back", put_back)
 
     return answered
 
@@ -225,16 +227,16 @@ def test_while_former_settings_are_being_put_back_nobody_decides_how_the_run_end
     job_, _, _ = under_way
     answered(UNDER_WAY)
     with pytest.raises(RemoteFailure, match="are being put back"):
-        asyncio.run(steps._put_back(job_))
+        asyncio.run(put_back_settings(job_))
     with pytest.raises(RemoteFailure, match="are being put back"):
-        asyncio.run(steps._collect_or_cancel(replace(job_, state=State.COLLECTING)))
+        asyncio.run(end.collect_or_cancel(replace(job_, state=State.COLLECTING)))
 
 
 def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
     job_, _, _ = under_way
     answered(UNDER_WAY)
-    cancelled = asyncio.run(steps._collect_or_cancel(replace(job_, state=State.COLLECTING, cancel_asked=True)))
-    assert cancelled == Cancelled(steps.UNASKED)
+    cancelled = asyncio.run(end.collect_or_cancel(replace(job_, state=State.COLLECTING, cancel_asked=True)))
+    assert cancelled == Cancelled(end.UNASKED)
 
 
 @pytest.mark.parametrize("log", [{}, {"server_settings.log": b"before work_mem 4MB\napplied work_mem 7MB\noverdue\n"}])

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from benchhub.bench.additions import builds as turns
 from benchhub.bench.execute import loop
 from benchhub.bench.execute.builds import outcomes, steps, visits
-from benchhub.bench.execute.steps import connections
+from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.visits import with_builds
 from benchhub.bench.models import Hold
 from benchhub.catalog.models import Host, SourceBuild

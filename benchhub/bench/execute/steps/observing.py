@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from runners import observer
 from runners.job import Attempt
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
 from runners.telemetry.collector import SERVER_LOG
 
-if TYPE_CHECKING:
-    from .steps import Job
+from .contract import Job
 
 logger = logging.getLogger(__name__)
 

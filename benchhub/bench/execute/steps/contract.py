@@ -1,0 +1,116 @@
+"""What goes into a step of a run on its targets, and what comes out of it, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchhub.bench.queue.queue import Claim
+from benchhub.bench.results.readings import Readings
+from runners import job
+from runners.collection import Collected
+from runners.contract import RunSpec
+from runners.ssh import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a step on the target needs to know, as plain data.
+
+    `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
+    start any more, if that is so: it goes back to the queue unless it has begun. `blocked` says why nothing may be
+    started for now: what has begun is looked after all the same, by its driver alone.
+    """
+
+    claim: Claim
+    state: str
+    target: Target
+    server: Target | None
+    attempt: job.Attempt
+    spec: RunSpec
+    password: str | None = field(repr=False)
+    expected_s: int
+    offset: int
+    out_offset: int
+    boot_id: str
+    cancel_asked: bool
+    host_before: Mapping[str, Any] | None
+    to_probe: Mapping[int, tuple[Target, list[str]]]
+    hosts: Mapping[int, Target]
+    away: frozenset[int] = frozenset()
+    too_late: str = ""
+    blocked: str = ""
+    is_server_apart: bool = False
+    server_work_directory: str = ""
+    server_data_directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """`facts` are those of hosts that were probed again before the start, by the host's key."""
+
+    outcome: job.StartOutcome
+    facts: Mapping[int, Mapping[str, Any]]
+    host_before: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The job's end as seen on the target, with everything it left.
+
+    `unrestored` says why the attempt's change of a server could not be put back; empty where it could.
+    """
+
+    collected: Collected
+    host_after: Mapping[str, Any] | None
+    readings: Readings
+    unrestored: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """`unrestored` says why a lost attempt's change of a server could not be put back; empty where it could."""
+
+    look: job.Look
+    verdict: job.Verdict
+    unrestored: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """`unrestored` says why the attempt's change of a server could not be put back; empty where it could."""
+
+    unrestored: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Nothing of the attempt had begun, and nothing of it can begin any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The target has cleaned up after an attempt whose evidence is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The host would not start the attempt, for reasons of its own, and nothing of it has begun.
+
+    `target` is another host than the driver, where it is that one.
+    """
+
+    reason: str
+    target: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uncollectable:
+    """The host has refused again and again to hand over what a finished attempt left. `unrestored`: as of `Ended`."""
+
+    reason: str
+    unrestored: str = ""
+
+
+Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | Uncollectable | Acknowledged

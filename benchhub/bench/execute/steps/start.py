@@ -1,0 +1,111 @@
+"""Starts of a run: probe, look at its server, then begin; or take a start back, or go on with what has begun."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from benchhub.bench.execute.connections import connections
+from runners import job, probe, tools
+from runners.server_settings.put_back import UNDER_WAY, put_back
+from runners.ssh import RemoteFailure, Unreachable
+
+from . import observing
+from .contract import Job, Looked, Refused, Started, Withdrawn
+from .look import look
+from .server import end_observing, snapshot
+
+logger = logging.getLogger(__name__)
+
+BUSY = job.StartOutcome.BUSY
+
+
+async def start(job_: Job) -> Started | Looked | Refused:
+    """Start the attempt once no earlier one can begin any more. Raises Unreachable where nothing has begun."""
+    pool, attempt = connections(), job_.attempt
+    for number in range(1, attempt.number):
+        await job.cancel(pool, job_.target, replace(attempt, number=number), is_withdrawn=True)
+    try:
+        facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
+        if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
+            return Started(BUSY, facts, None) if reason == UNDER_WAY else Refused(reason, job_.server)
+        before = await snapshot(job_, is_before=True)
+        await observing.begin(pool, job_)
+    except Unreachable:
+        looked = await look(job_)
+        if looked.verdict.state == "absent":
+            raise  # without its server's host it waits, as long as it has not begun
+        return looked
+    try:
+        outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
+        if outcome is BUSY and await _end_leftovers(job_):
+            outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
+    except RemoteFailure as error:
+        return await _given_up(job_, error)
+    if outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
+        await end_observing(job_)
+    return Started(outcome, facts, before)
+
+
+async def withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
+    """Take back a start whose time has passed; what has begun goes on, as a start may have been in time."""
+    looked = await look(job_)
+    if looked.verdict.state != "absent":
+        return looked if job_.blocked else await start(job_)
+    await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
+    await end_observing(job_)
+    return Withdrawn()
+
+
+async def adopt(job_: Job) -> Looked:
+    """Go on with what has begun, although nothing may be started. Raises RemoteFailure where nothing has."""
+    looked = await look(job_)
+    if looked.verdict.state == "absent":
+        raise RemoteFailure(job_.blocked, None)
+    return looked
+
+
+async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
+    """Look before the start is given up: what has begun goes on, or is lost. A tombstone keeps the rest from beginning.
+
+    A host that is read-only takes no tombstone, but nothing can begin there either once the start has ended with an
+    exit code of its own. Raises RemoteFailure where nothing tells that it has, or where another start of the same
+    attempt is still at work: then it is started again.
+    """
+    looked = await look(job_)
+    if looked.verdict.state == "lost":
+        reason = f"{looked.verdict.reason} Its start had failed: {error}"
+        return replace(looked, verdict=replace(looked.verdict, reason=reason))
+    if looked.verdict.state != "absent":
+        return looked
+    try:
+        await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
+    except RemoteFailure as failure:
+        if error.returncode is None or failure.returncode == job.ANOTHER_AT_WORK:
+            raise
+    await end_observing(job_)
+    return Refused(str(error))
+
+
+async def _facts(job_: Job, host: int) -> Mapping[str, Any] | None:
+    """Return what a probe sees; None where it sees nothing: the facts of before then stand beside the run."""
+    target, folders = job_.to_probe[host]
+    try:
+        return await probe.probe(connections(), target, prefixes=folders)
+    except (RemoteFailure, *tools.UNREADABLE) as error:
+        logger.warning("No facts of %s for run %s: %s", target.place, job_.claim.run_id, error)
+        return None
+
+
+async def _end_leftovers(job_: Job) -> bool:
+    """End what a job that has finished left running, if that keeps the host busy; tell whether it did."""
+    run, _, number = (await job.look(connections(), job_.target, job_.attempt)).holder.partition(" ")
+    if not number:
+        return False
+    holder = replace(job_.attempt, run=run, number=int(number))
+    if (await job.look(connections(), job_.target, holder)).returncode is None:
+        return False
+    await job.cancel(connections(), job_.target, holder)
+    return True
