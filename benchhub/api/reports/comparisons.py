@@ -24,8 +24,8 @@ from benchhub.reports.comparison.answers.findings import Finding as CurveFinding
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.comparison.state import CEILING, MOST, State
 from benchhub.reports.comparison.state import PARAMETERS as STATE
-from benchhub.reports.prices.table import VERDICTS as PRICE_VERDICTS
-from benchhub.reports.prices.table import Cell, Row
+from benchhub.reports.prices.cells import VERDICTS as PRICE_VERDICTS
+from benchhub.reports.prices.cells import Cell, Row
 from benchhub.reports.prices.terms import NAMES
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.comparison import NothingToPublishError

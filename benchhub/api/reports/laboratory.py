@@ -23,7 +23,7 @@ from benchhub.reports.laboratory import tables
 from benchhub.reports.laboratory.handles import Handle
 from benchhub.reports.laboratory.settings import OWN, Settings
 from benchhub.reports.laboratory.setup import Setup, Subject
-from benchhub.reports.prices.table import Cell
+from benchhub.reports.prices.cells import Cell
 from benchhub.reports.prices.terms import NAMES
 
 from .comparisons import PARAMETERS, require_terms, require_whole, state_of, wrong

@@ -11,8 +11,9 @@ from django.http import HttpResponse
 
 from benchhub.reports.curves.csv import harmless, provenance
 from benchhub.reports.curves.panel import Panel
-from benchhub.reports.prices.table import LOWEST, Row, Table
-from benchhub.reports.prices.table import Cell as PriceCell
+from benchhub.reports.prices.cells import LOWEST, Row
+from benchhub.reports.prices.cells import Cell as PriceCell
+from benchhub.reports.prices.table import Table
 
 from .answers import findings
 from .answers.levels import Cell

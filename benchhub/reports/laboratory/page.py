@@ -16,7 +16,7 @@ from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State, address
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.panel import Panel
-from benchhub.reports.prices.table import Cell
+from benchhub.reports.prices.cells import Cell
 
 from . import figures, tables
 from .handles import Handle

@@ -31,10 +31,11 @@ from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.curves.panel import unlike
+from benchhub.reports.prices.cells import Cell, Row, with_amounts
 from benchhub.reports.prices.loads import At
 from benchhub.reports.prices.orders import NoPrice, Priced
 from benchhub.reports.prices.pictures import drawn
-from benchhub.reports.prices.table import Cell, Row, Table, with_amounts
+from benchhub.reports.prices.table import Table
 
 from .handles import REACHES, Handle
 from .settings import Settings

@@ -11,7 +11,7 @@ from benchhub.analysis.pricing.laboratory.flips import TESTED, Flip
 from benchhub.analysis.pricing.laboratory.words import zone_ends
 from benchhub.analysis.pricing.money import rounded, rounded_quotient, trimmed
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
-from benchhub.reports.prices.table import Cell, places_of
+from benchhub.reports.prices.cells import Cell, places_of
 
 from .setup import Setup, Subject
 

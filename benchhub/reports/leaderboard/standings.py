@@ -17,7 +17,8 @@ from benchhub.analysis.words import significant
 from benchhub.reports.comparison.answers.fastest import fastest
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.curves import verdicts
-from benchhub.reports.prices.table import Cell, Row, Table
+from benchhub.reports.prices.cells import Cell, Row
+from benchhub.reports.prices.table import Table
 
 Item = TypeVar("Item")
 FULL = Decimal(100)

@@ -18,10 +18,11 @@ from benchhub.reports.curves.figures import first_axis
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
 from . import figures
+from .cells import Cell, Row, places_of
 from .figures import Bar, Line
 from .loads import throughput
 from .orders import Priced
-from .table import Cell, Row, Table, places_of
+from .table import Table
 
 BARS, CLIENTS, SPLIT = "bars", "clients", "split"
 

@@ -3,124 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, field
 
-from benchhub.analysis.curves.curve import why_withheld
-from benchhub.analysis.pricing.certainty import (
-    SURE,
-    PriceInterval,
-    PriceRatio,
-    interval,
-    probability,
-    ratio,
-    without_bounds,
-)
 from benchhub.analysis.pricing.licences.metrics.plain import USER
-from benchhub.analysis.pricing.money import PricingError, number, rounded
-from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated, per_million
-from benchhub.analysis.pricing.quote import IN_WORDS, Quote, digits, quote_of
-from benchhub.analysis.pricing.steps import Step, step
-from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER, UNSURE, Leader
-from benchhub.analysis.statistics.spread import INTERVAL
+from benchhub.analysis.pricing.money import PricingError
+from benchhub.analysis.pricing.questions import SECONDS_OF, is_to_be_restated
+from benchhub.analysis.pricing.quote import IN_WORDS, Quote, quote_of
+from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER
 from benchhub.analysis.words import listing, plain
 from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.curves import SystemCurve
 
+from .cells import Cell, Row, Verdict, places_of, with_amounts
 from .loads import CLOSED_LOOP, At, at, counted_clients
 from .orders import Costs, NoPrice, Priced
 from .queries import PriceBook
 from .terms import MILLION, PEAK, WITHIN, Terms
+from .verdicts import lowest_of, with_verdicts
 
-LOWEST = "lowest"
 MILLION_WORDS = "million transactions"
-VERDICTS = (LOWEST, *UNSURE)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The lowest price of a column against each of the others: (label, ratio of this price to the other)."""
-
-    against: tuple[tuple[str, PriceRatio], ...]
-
-    @property
-    def leader(self) -> Leader:
-        return Leader(tuple((label, price_ratio.verdict) for label, price_ratio in self.against))
-
-    @property
-    def is_lowest(self) -> bool:
-        return self.leader.is_sure
-
-    @property
-    def name(self) -> str:
-        """Return one of VERDICTS."""
-        return self.leader.verdict or LOWEST
-
-    @property
-    def probability_text(self) -> str:
-        """Write how probably it is cheaper than the closest other; empty where that is not tested."""
-        probabilities = [price_ratio.probability_cheaper for _, price_ratio in self.against]
-        least = min((value for value in probabilities if value is not None), default=None)
-        if least is None or None in probabilities:
-            return ""
-        limit = "" if self.is_lowest else f"; the lowest takes more than {probability(SURE)}"
-        return f"the cheaper one with a probability of {probability(least)}{limit}"
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """A price and the ends of its interval or range, of what the terms ask the price of; `highest` may have no end."""
-
-    price: Decimal
-    lowest: Decimal
-    highest: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A quote as shown, or why there is none. Amounts are rounded by the terms, to digits that are known.
-
-    `amounts` are what pages say, of a unit or of a million transactions; `price`, `lowest` and `highest` are always of
-    a unit.
-    """
-
-    model: LicenceModel
-    refusal: NoPrice | None = None
-    priced: Priced | None = None
-    quote: Quote | None = None
-    price: Decimal | None = None
-    spread: PriceInterval | None = None
-    lowest: Decimal | None = None
-    highest: Decimal | None = None
-    per_million: Decimal | None = None
-    amounts: Amounts | None = None
-    steps: tuple[Step, ...] = ()
-    flags: tuple[str, ...] = ()
-    verdict: Verdict | None = None
-
-    @property
-    def licence(self) -> str:
-        return str(self.model)
-
-    @property
-    def spread_words(self) -> str:
-        """Say the kind of interval and the number of repeats behind it."""
-        if self.spread is None or self.amounts is None or self.spread.n < 2:
-            return "1 run, no spread"
-        kind = "95% interval" if self.spread.kind == INTERVAL else "range of repeats"
-        low, high = self.amounts.lowest, self.amounts.highest
-        ends = f"{low:,} to {high:,}" if high is not None else f"from {low:,}, no end"
-        return f"{kind} {ends}, {self.spread.n} runs"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A curve at the load that the terms ask for; `refusal` says why there is no such level."""
-
-    system_curve: SystemCurve
-    at: At | None
-    cells: tuple[Cell, ...] = ()
-    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +115,7 @@ class Table:
     def lowest(self) -> Lowest | None:
         """Return the lowest price of all; None where nothing compares or a price is missing."""
         quoted = self.quoted
-        best = _verdict([(label_of(row, cell), row.system_curve, cell) for row, cell in quoted])
+        best = lowest_of([(label_of(row, cell), row.system_curve, cell) for row, cell in quoted])
         if not best:
             return None
         place, verdict = best
@@ -237,7 +138,7 @@ def table(curves: Sequence[SystemCurve], price_book: PriceBook, terms: Terms) ->
     costs = Costs(price_book, terms, terms.day)
     today = None if terms.is_of_today else Costs(price_book, terms, terms.today)
     rows = [_row(system_curve, models, costs, today, terms) for system_curve in curves]
-    rows = _with_verdicts(rows, models)
+    rows = with_verdicts(rows, models)
     return Table(tuple(rows), models, choices, terms, costs, _remark(rows))
 
 
@@ -267,56 +168,6 @@ def _of_today(system_curve: SystemCurve, model: LicenceModel, today: Costs) -> P
     return today.price(system_curve.system, later) if later else NoPrice(f"{model} is not on offer any more.")
 
 
-def with_amounts(cell: Cell, quote: Quote, load: At, terms: Terms) -> Cell:
-    """Round the cell's amounts to the digits that the throughput has, and to the cent at the coarsest."""
-    known_digits, spread = load.level.throughput.digits, interval(quote)
-    places = places_of(quote.quotient, known_digits)
-    quote_steps = quote.steps[len(quote.cost.steps) :]
-    steps = (*(cell.priced.steps if cell.priced else ()), *quote_steps, *_interval_step(quote, spread))
-    amounts = of_unit = Amounts(quote.price(places, terms.rounding), *_ends(spread, Decimal(1), places, terms))
-    price_per_million = None
-    if quote.throughput.unit in SECONDS_OF:
-        million = per_million(quote, terms.utilisation_percent)
-        million_places = places_of(million.quotient, known_digits)
-        price_per_million = million.price(million_places, terms.rounding)
-        steps = (*steps, million.step)
-        if terms.per == MILLION:
-            factor = million.quotient / quote.quotient if quote.quotient else Decimal(0)
-            amounts = Amounts(price_per_million, *_ends(spread, factor, million_places, terms))
-    return replace(
-        cell,
-        price=of_unit.price,
-        spread=spread,
-        lowest=of_unit.lowest,
-        highest=of_unit.highest,
-        per_million=price_per_million,
-        amounts=amounts,
-        steps=steps,
-    )
-
-
-def _ends(spread: PriceInterval, factor: Decimal, places: int, terms: Terms) -> tuple[Decimal, Decimal | None]:
-    high = None if spread.high is None else rounded(factor * spread.high, places, terms.rounding)
-    return rounded(factor * spread.low, places, terms.rounding), high
-
-
-def places_of(quotient: Decimal, known_digits: int) -> int:
-    return max(2, known_digits - 1 - quotient.adjusted()) if quotient else 2
-
-
-def _interval_step(quote: Quote, spread: PriceInterval) -> tuple[Step, ...]:
-    """Derive the interval of the geometric mean; the engine's steps have the range of repeats."""
-    if spread.kind != INTERVAL or not spread.high:
-        return ()
-    template = (
-        "Interval: the 95% interval of the geometric mean of {n} repeats is {low} to {high} {unit}, "
-        "which gives {low_price} to {result} {currency} per {unit}"
-    )
-    low, high = number(quote.total / spread.high), number(quote.total / spread.low)
-    words = {"low": low, "high": high, "unit": quote.throughput.unit, "currency": quote.currency}
-    return (step("interval", template, digits(spread.high), n=spread.n, low_price=digits(spread.low), **words),)
-
-
 def _restated(quote: Quote, today: Priced | NoPrice) -> tuple[str, ...]:
     if isinstance(today, NoPrice):
         return (f"There is no price of today to hold this one against: {today.sentence}",)
@@ -331,49 +182,6 @@ def _restated(quote: Quote, today: Priced | NoPrice) -> tuple[str, ...]:
     price = after.price(places_of(after.quotient, 3))
     return (f"To be re-stated: by today's prices this is {price:,} {after.currency} per {after.throughput.unit}, "
             f"{percent:+.1f}%; 2% or more is a new result.",)  # fmt: skip
-
-
-def _with_verdicts(rows: Sequence[Row], models: Sequence[LicenceModel]) -> list[Row]:
-    """Give the lowest of each column its verdict, unless a price is missing in it or the currencies are unlike."""
-    cell_rows = [list(row.cells) for row in rows]
-    for column in range(len(models)):
-        cells = [
-            (row.system_curve, number, row_cells[column])
-            for number, (row, row_cells) in enumerate(zip(rows, cell_rows, strict=True))
-            if row_cells
-        ]
-        if lowest := _verdict([(system_curve.system.label, system_curve, cell) for system_curve, _, cell in cells]):
-            place, verdict = lowest
-            row_cells = cell_rows[cells[place][1]]
-            row_cells[column] = replace(row_cells[column], verdict=verdict)
-    return [replace(row, cells=tuple(row_cells)) for row, row_cells in zip(rows, cell_rows, strict=True)]
-
-
-def _verdict(cells: Sequence[tuple[str, SystemCurve, Cell]]) -> tuple[int, Verdict] | None:
-    if any(cell.refusal and not cell.refusal.is_not_eligible for *_, cell in cells):
-        return None
-    quoted = [
-        (place, label, system_curve, cell.quote)
-        for place, (label, system_curve, cell) in enumerate(cells)
-        if cell.quote
-    ]
-    quotes = [quote for *_, quote in quoted]
-    if len(quotes) < 2 or len({quote.currency for quote in quotes}) > 1 or any(not quote.total for quote in quotes):
-        return None
-    lowest_place, _, lowest, least = min(quoted, key=lambda candidate: candidate[3].quotient)
-    curves = {id(system_curve): system_curve.curve for *_, system_curve, _ in quoted}
-    withheld = {key: bool(why_withheld(lowest.curve, curve)) for key, curve in curves.items()}
-    others = tuple(
-        (label, _against(least, quote, withheld[id(system_curve)]))
-        for place, label, system_curve, quote in quoted
-        if place != lowest_place
-    )
-    return lowest_place, Verdict(others)
-
-
-def _against(least: Quote, other: Quote, is_withheld: bool) -> PriceRatio:
-    price_ratio = ratio(least, other)
-    return without_bounds(price_ratio) if is_withheld else price_ratio
 
 
 def _remark(rows: Sequence[Row]) -> str:

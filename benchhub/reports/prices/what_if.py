@@ -21,10 +21,11 @@ from benchhub.catalog.models import LicenceModel
 from benchhub.reports.curves.panel import Panel, PanelRow, refused, unlike
 
 from . import figures
+from .cells import Cell, Row, places_of
 from .figures import Line, Spot
 from .orders import STANDBY, NoPrice, Priced
 from .pictures import drawn, kinds_of, why
-from .table import Cell, Row, Table, metered, places_of
+from .table import Table, metered
 
 FEWEST_CORES, MOST_CORES = 32, 128
 STANDBYS = (0, 1, 2, 3)

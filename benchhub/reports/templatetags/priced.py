@@ -16,9 +16,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from benchhub.analysis.pricing.steps import Step
 from benchhub.reports.curves.panel import PanelRow
+from benchhub.reports.prices.cells import Cell, Row
 from benchhub.reports.prices.pictures import why
 from benchhub.reports.prices.queries import PriceBook
-from benchhub.reports.prices.table import Cell, Row, Table
+from benchhub.reports.prices.table import Table
 from benchhub.ui.numbers import MISSING
 
 register = template.Library()

@@ -22,7 +22,8 @@ from benchhub.bench.models import TuningSeries, TuningStep, TuningTreatment
 from benchhub.catalog.models import Configuration
 from benchhub.reports.comparison import declared
 from benchhub.reports.comparison.entries import Entry
-from benchhub.reports.prices.table import Cell, Row, Table, table
+from benchhub.reports.prices.cells import Cell, Row
+from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import PEAK, Terms, terms
 
 from . import queries

@@ -13,7 +13,8 @@ from benchhub.analysis.statistics.drift import NOT_IN_TURNS
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED
 from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER
 from benchhub.analysis.words import count, listing, plain, significant
-from benchhub.reports.prices.table import Cell, Lowest, Row, Table, label_of
+from benchhub.reports.prices.cells import Cell, Row
+from benchhub.reports.prices.table import Lowest, Table, label_of
 
 HUNDRED = Decimal(100)
 SAME = "All of them cost the same over the term: throughput alone tells their prices apart."

@@ -13,8 +13,9 @@ from benchhub.reports.comparison import csv as comparison_csv
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
 from benchhub.reports.prices import what_if
+from benchhub.reports.prices.cells import Cell, Row
 from benchhub.reports.prices.pricing import Pricing
-from benchhub.reports.prices.table import Cell, Row, Table
+from benchhub.reports.prices.table import Table
 from benchhub.reports.prices.terms import Terms
 
 from .results import from_csv
