@@ -163,7 +163,7 @@ class UserForm(CatalogForm):
             sentence = "You cannot give yourself this right: let another administrator do it."
             self.add_error("may_write_scripts", sentence)
 
-    def save(self, commit: bool = True) -> Any:  # noqa: ARG002  # a ModelForm's signature
+    def write(self) -> Any:
         user, values = self.instance, self.cleaned_data
         if values["password"]:
             user.set_password(values["password"])

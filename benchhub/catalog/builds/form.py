@@ -122,7 +122,7 @@ class SourceBuildForm(CatalogForm):
         return Recipe("tarball", values["sha256"].lower(), values["tarball"], options)
 
     @transaction.atomic
-    def save(self, commit: bool = True) -> SourceBuild:  # noqa: ARG002  # as ModelForm has it
+    def write(self) -> SourceBuild:
         """Ask for the build; what is built already, or under way, is returned as it is, and `is_anew` is false."""
         recipe = self._recipe()
         values = {

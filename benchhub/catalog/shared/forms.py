@@ -61,10 +61,14 @@ class CatalogForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         """Return the saved row; None, with a sentence on the form, when the database refuses it."""
         try:
             with transaction.atomic():
-                return self.save()
+                return self.write()
         except IntegrityError:
             self.add_error(None, MEANWHILE)
             return None
+
+    def write(self) -> Any:
+        """Write the row and return it. A form that writes not all of its row, or more than it, does so here."""
+        return self.save()
 
 
 class RevisedForm(CatalogForm):
