@@ -23,7 +23,7 @@ from benchhub.reports.sharing.choices.edition import Panel, edition
 from . import pdf
 from .turns import READERS
 
-STYLES = ("css/benchhub.css", "css/narrow.css", "css/answer.css", "css/shared.css")
+STYLES = ("css/benchhub.css", "css/pages.css", "css/narrow.css", "css/answer.css", "css/shared.css")
 SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
