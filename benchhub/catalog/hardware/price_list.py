@@ -67,7 +67,8 @@ class PriceRowForm(PriceForm):
 
     def _get_validation_exclusions(self) -> set[str]:
         """Spare the database a question for each constraint: the form has a sentence for each."""
-        return {*super()._get_validation_exclusions(), "amount", "currency"}
+        exclusions: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
+        return {*exclusions, "amount", "currency"}
 
 
 class PriceListForm(forms.Form):
