@@ -372,8 +372,8 @@ def test_a_character_cut_by_a_look_comes_whole_with_the_next(ada, running):
 
 
 def test_the_page_of_a_run_says_how_old_the_last_contact_is(ada, running):
-    Watch.objects.update(last_contact_at=Now() - timedelta(seconds=125))
-    assertContains(ada.get(reverse("run", args=[running.pk])), "2 min 5 s ago")
+    Watch.objects.update(last_contact_at=Now() - timedelta(minutes=125))
+    assertContains(ada.get(reverse("run", args=[running.pk])), "2 h 5 min ago")
 
 
 def test_a_lost_run_still_shows_what_was_seen_of_its_log(ada, running):
