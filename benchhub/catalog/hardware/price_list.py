@@ -67,6 +67,7 @@ class PriceRowForm(PriceForm):
 
     def _get_validation_exclusions(self) -> set[str]:
         """Spare the database a question for each constraint: the form has a sentence for each."""
+        # The stubs of Django leave out what its forms name for themselves.
         exclusions: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
         return {*exclusions, "amount", "currency"}
 

@@ -41,8 +41,8 @@ def refusal(instance: Instance) -> str:
 
     How its pooler pools belongs to the system: planned without that, it would be another system than before.
     """
-    inspection = getattr(instance, "inspection", None)
-    if not instance.pooler or inspection is None or (inspection.sight or {}).get("pooler"):
+    inspection = getattr(instance, "inspection", None) if instance.pooler else None
+    if inspection is None or (inspection.sight or {}).get("pooler"):
         return ""
     if inspection.is_wanted:
         return f"{instance} is being tested: look at the plan again when its pooler has said how it pools."
