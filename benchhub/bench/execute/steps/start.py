@@ -23,7 +23,10 @@ BUSY = job.StartOutcome.BUSY
 
 
 async def start(job_: Job) -> Started | Looked | Refused:
-    """Start the attempt once no earlier one can begin any more. Raises Unreachable where nothing has begun."""
+    """Start the attempt once no earlier one can begin any more.
+
+    Raises Unreachable or RemoteFailure where the host of its server is away or refuses, and nothing has begun.
+    """
     pool, attempt = connections(), job_.attempt
     for number in range(1, attempt.number):
         await job.cancel(pool, job_.target, replace(attempt, number=number), is_withdrawn=True)
@@ -33,7 +36,7 @@ async def start(job_: Job) -> Started | Looked | Refused:
             return Started(BUSY, facts, None) if reason == UNDER_WAY else Refused(reason, job_.server)
         before = await snapshot(job_, is_before=True)
         await observing.begin(pool, job_)
-    except Unreachable:
+    except (Unreachable, RemoteFailure):
         looked = await look(job_)
         if looked.verdict.state == "absent":
             raise  # without its server's host it waits, as long as it has not begun
