@@ -1,14 +1,18 @@
 """Clocks that are wrong, and clocks that are set while BenchHub works."""
 
+import os
+import shlex
 import time
+from dataclasses import replace
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Watch
+from benchhub.bench.models import Hold, Watch
 
 from . import rows
-from .rig import FAKETIME
+from .rig import FAKETIME, crash, until
 
 pytestmark = pytest.mark.skipif(
     not FAKETIME.exists(), reason="libfaketime is not installed: install the package libfaketime"
@@ -60,6 +64,44 @@ def test_clocks_of_ticker_and_worker_set_by_two_hours_in_flight_delay_nothing(
     later = rows.queue(system, 2, duration_s=1)
     ends_once([run, *later])
     assert all(abs(row.ended_at.timestamp() - time.time()) < 3600 for row in type(run).objects.all())
+
+
+@pytest.fixture
+def warehouse_clock(rig, request):
+    """A file that the clock of the warehouse is set by; the right clock comes back with another crash."""
+    if "DATABASE_URL" in os.environ:
+        pytest.skip("the clock of somebody's warehouse is not set")
+    warehouse, folder = request.getfixturevalue("warehouse_cluster"), rig.folder / "faked"
+    rig.account.make_folder(folder)
+    offset = rig.account.write(folder / "offset", "+0h\n")
+    settable = {**FAKED, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_CACHE_DURATION": "1"}
+    words = " ".join(shlex.quote(f"{name}={value}") for name, value in settable.items())
+    program = f'#!/bin/sh\nexec env {words} {warehouse.bin_directory}/postgres "$@"\n'
+    rig.account.write(folder / "postgres", program).chmod(0o700)
+    _start_anew(rig, replace(warehouse, bin_directory=folder))
+    yield offset
+    _start_anew(rig, warehouse)
+
+
+def _start_anew(rig, warehouse) -> None:
+    crash(warehouse)
+    connection.close()
+    warehouse.start(rig.processes)
+
+
+@pytest.mark.parametrize("hours", [2, -2])
+def test_the_clock_of_the_warehouse_set_by_two_hours_in_flight_delays_nothing(
+    warehouse_clock, rig, site, system, ends_once, hours
+):
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=3, rest_s=8)
+    rows.until_state(runs[0], "running")
+    warehouse_clock.write_text(f"{hours:+d}h\n")
+    rows.until_state(runs[0], "succeeded")
+    warehouse_clock.write_text(f"{2 * hours:+d}h\n")  # while the host rests
+    ends_once(runs)
+    until(lambda: not Hold.objects.exists())
+    assert not Watch.objects.filter(lease_until__gt=Now()).exists()
 
 
 def vars_of(machine) -> dict[str, object]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold, Reservation
 from benchhub.bench.queue import queue
-from benchhub.bench.queue.gates import interval
 from benchhub.catalog.models import Host, SourceBuild
+from benchhub.catalog.models.moments import interval, may_visit
 
 BUSY = "A run or another build is under way on its host, or on hardware that it shares: it begins when that has ended."
 BLOCKED = "Its host is blocked at this time: it begins when that is over."
@@ -24,8 +23,9 @@ def take_turns() -> int:
     """Hold the hosts of builds that may begin, and say of the others why they wait; return how many begin."""
     # Before runs are reserved, which take a host as soon as its rest is over: builds would wait for the last of them.
     queue.end_rests()
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    waiting = SourceBuild.objects.filter(free, state=SourceBuild.State.WAITING).for_table().order_by("asked_at", "pk")
+    waiting = (
+        SourceBuild.objects.filter(may_visit(), state=SourceBuild.State.WAITING).for_table().order_by("asked_at", "pk")
+    )
     return sum(_take_turn(build) for build in waiting)
 
 

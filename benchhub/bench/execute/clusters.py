@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Run
 from benchhub.catalog.instances.clusters import initdb_options
 from benchhub.catalog.models import BuildParameters, Cluster, DataCopy, DataSet, Host, Instance
+from benchhub.catalog.models.moments import may_visit
 from runners import contract
 from runners.clusters.visit import HostBusyError, Sight, visit
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
@@ -35,7 +35,7 @@ UNTRUSTED = "The key of its host is not approved: look at the key and approve it
 def visit_clusters() -> int:
     """Do what was asked of clusters (Cluster.ask); return how many were visited. Any worker may do it again."""
     rows = Cluster.objects.select_related("instance__host", "instance__build").exclude(wanted="")
-    due = rows.filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
+    due = rows.filter(may_visit())
     clusters = [cluster for cluster in due if _claim(cluster) and _is_allowed(cluster)]
     visits = {loop.submit(_visit(cluster)): cluster for cluster in clusters}
     for future in as_completed(visits):
@@ -45,8 +45,7 @@ def visit_clusters() -> int:
 
 def _claim(cluster: Cluster) -> bool:
     """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    rows = Cluster.objects.filter(free, pk=cluster.pk, wanted=cluster.wanted)
+    rows = Cluster.objects.filter(may_visit(), pk=cluster.pk, wanted=cluster.wanted)
     is_claimed = bool(rows.update(visit_until=Now() + VISIT_LEASE))
     if is_claimed:
         cluster.refresh_from_db(fields=["visit_until", "wanted"])

@@ -11,12 +11,13 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.plan.clients import chosen_client
 from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Host, Inspection, Instance
+from benchhub.catalog.models.moments import may_visit
 from runners.contract import Endpoint
 from runners.inspection.answer import Seen
 from runners.inspection.look import Place, look
@@ -36,7 +37,7 @@ NOTHING_SEEN: dict[str, Any] = {"sight": None, "parameters": {}, "seen_at": None
 def visit_inspections() -> int:
     """Take the looks that were asked for (Inspection.ask); return how many. Any worker may do it again."""
     rows = Inspection.objects.filter(is_wanted=True).select_related("instance__build", "driver")
-    inspections = [row for row in rows.filter(Q(visit_until=None) | Q(visit_until__lt=Now())) if _claim(row)]
+    inspections = [row for row in rows.filter(may_visit()) if _claim(row)]
     looks = {loop.submit(_look(connections(), row)): row for row in inspections}
     for future in as_completed(looks):
         _note(looks[future], future)
@@ -50,8 +51,7 @@ def look_now(inspection: Inspection) -> None:
 
 
 def _claim(inspection: Inspection) -> bool:
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    rows = Inspection.objects.filter(free, pk=inspection.pk, is_wanted=True, driver=inspection.driver_id)
+    rows = Inspection.objects.filter(may_visit(), pk=inspection.pk, is_wanted=True, driver=inspection.driver_id)
     is_claimed = bool(rows.update(visit_until=Now() + VISIT_LEASE))
     if is_claimed:
         inspection.refresh_from_db(fields=["visit_until"])

@@ -10,12 +10,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import DatabaseError, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.accounts import audit
 from benchhub.catalog.models import Host, SourceBuild
+from benchhub.catalog.models.moments import may_visit
 from runners import probe
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
@@ -41,7 +42,7 @@ def target_of(host: Host) -> Target:
 
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
-    due = Host.objects.exclude(wanted="").filter(Q(visit_until=None) | Q(visit_until__lt=Now()))
+    due = Host.objects.exclude(wanted="").filter(may_visit())
     visited = [host for host in due if _claim_visit(host) and _is_allowed(host)]
     visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
@@ -51,8 +52,7 @@ def visit_hosts() -> int:
 
 def _claim_visit(host: Host) -> bool:
     """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
-    claimed = Host.objects.filter(free, pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE)
+    claimed = Host.objects.filter(may_visit(), pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE)
     if claimed:
         host.refresh_from_db()
     return bool(claimed)

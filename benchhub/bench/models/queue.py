@@ -43,6 +43,7 @@ class Hold(models.Model):
     run = models.ForeignKey("Run", models.PROTECT, null=True, related_name="holds")
     build = models.ForeignKey("catalog.SourceBuild", models.CASCADE, null=True, related_name="holds")
     free_at = models.DateTimeField(null=True, help_text="The rest between runs lasts until then.")
+    rest_s = models.PositiveIntegerField(db_default=0)
 
     def __str__(self) -> str:
         return self.resource

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Greatest, Now, Power
 
+from benchhub.catalog.models.moments import has_passed, interval
 from benchhub.catalog.models.secret_field import SecretField
+
+LEASE = timedelta(minutes=5)  # of one attempt
+FIRST_WAIT = timedelta(seconds=30)  # three times as long after each later attempt
 
 
 class Webhook(models.Model):
@@ -41,7 +46,9 @@ class Webhook(models.Model):
 
 class NoticeQuerySet(models.QuerySet["Notice"]):
     def due(self) -> Self:
-        return self.filter(state=Notice.State.DUE, next_at__lte=Now())
+        wait_s = FIRST_WAIT.total_seconds() * Power(3.0, F("attempts") - 1.0)
+        longest = interval(Greatest(LEASE.total_seconds(), wait_s))
+        return self.filter(has_passed("next_at", longest), state=Notice.State.DUE)
 
 
 class Notice(models.Model):

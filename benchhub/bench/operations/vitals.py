@@ -16,6 +16,7 @@ from benchhub.analysis.words import count, duration, word
 from benchhub.bench.models import Run, Watch, Worker
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.models import Host
+from benchhub.catalog.models.moments import interval
 from benchhub.celery import IMPATIENT, app
 
 STUCK_AFTER = timedelta(seconds=2 * settings.LEASE_SECONDS)
@@ -91,7 +92,7 @@ def stuck() -> QuerySet[Watch]:
 
 def overdue() -> QuerySet[Run]:
     """Return the measured runs that should have ended long ago."""
-    twice = Func(F("expected_s") * 2.0, template="make_interval(secs => %(expressions)s)")
+    twice = interval(F("expected_s") * 2.0)
     latest = ExpressionWrapper(Now() - twice - OVERDUE_AFTER, output_field=DateTimeField())
     return Run.objects.filter(state=State.RUNNING, kind=Run.Kind.MEASURE, started_at__lt=latest)
 

@@ -14,7 +14,6 @@ from django.db.models import (
     BigIntegerField,
     BooleanField,
     CharField,
-    DurationField,
     Exists,
     ExpressionWrapper,
     F,
@@ -34,6 +33,7 @@ from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Promise, Reserv
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.instances import grants
 from benchhub.catalog.models import DataSet, Host, Instance
+from benchhub.catalog.models.moments import interval
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -52,11 +52,6 @@ class Gate:
 def needed(run: Run) -> timedelta:
     """Return how long the run is expected to occupy its host."""
     return timedelta(seconds=run.expected_s + MARGIN_S)
-
-
-def interval(seconds: Any) -> Func:
-    """Return so many seconds as a period, in the database."""
-    return Func(seconds, template="make_interval(secs => %(expressions)s)", output_field=DurationField())
 
 
 def _needed_period(expected_s: Any) -> Func:

@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 
 from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, Tenancy
+from benchhub.catalog.models.moments import interval
 
 from . import gates
 
@@ -67,7 +68,7 @@ def _may_be_overtaken() -> bool:
 def _expected_ends() -> Iterator[tuple[str, datetime]]:
     """Return by resource when what holds it is expected to end, its rest included."""
     seconds = F("run__expected_s") + F("run__experiment__rest_s") + gates.MARGIN_S
-    end = Coalesce("free_at", Coalesce("run__started_at", Now()) + gates.interval(seconds))
+    end = Coalesce("free_at", Coalesce("run__started_at", Now()) + interval(seconds))
     yield from Hold.objects.annotate(end=end).values_list("resource", "end")
 
 

@@ -22,6 +22,7 @@ from benchhub.analysis.words import count
 from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
+from benchhub.catalog.models.moments import has_passed, interval
 
 from . import canary, gates, promises, tenancies
 
@@ -89,7 +90,7 @@ def reserve() -> list[int]:
 
 def end_rests() -> None:
     """Free the hosts whose rest after a run is over."""
-    Hold.objects.filter(run=None, build=None, free_at__lte=Now()).delete()
+    Hold.objects.filter(has_passed("free_at", interval(F("rest_s"))), run=None, build=None).delete()
 
 
 def _next_of_each_driver() -> list[Run]:
@@ -193,8 +194,8 @@ def _missing_data_set(run: Run) -> str:
 def claim(limit: int, run_ids: Collection[int] = ()) -> list[Claim]:
     """Claim active runs that are due, or the named ones, unless somebody drives them at present; under new fences."""
     with transaction.atomic():
-        due = Q(pk__in=run_ids) if run_ids else Q(next_look_at__lte=Now())
-        free = Q(lease_until=None) | Q(lease_until__lt=Now())
+        due = Q(pk__in=run_ids) if run_ids else has_passed("next_look_at", LEASE)
+        free = Q(lease_until=None) | has_passed("lease_until", LEASE)
         watches = list(
             Watch.objects.select_for_update(skip_locked=True, of=("self",))
             .filter(due, free, run__state__in=ACTIVE)
@@ -218,7 +219,8 @@ def fenced(claim: Claim) -> Iterator[Run]:
 def renew(claims: Iterable[Claim]) -> None:
     """Keep the leases of steps that take long, where half of one is over; a claim that is stale stays stale."""
     fences = {claim.run_id: claim.fence for claim in claims}
-    ending = Watch.objects.filter(pk__in=fences, lease_until__lt=Now() + LEASE / 2)
+    is_ending = Q(lease_until__lt=Now() + LEASE / 2) | has_passed("lease_until", LEASE)
+    ending = Watch.objects.filter(is_ending, pk__in=fences)
     for run_id, fence in ending.values_list("pk", "fence"):
         if fence == fences[run_id]:
             keep(Claim(run_id, fence))
@@ -276,9 +278,8 @@ def _let_go(run: Run) -> None:
 
 
 def release(run: Run) -> None:
-    rest = timedelta(seconds=run.experiment.rest_s)
-    if rest:
-        Hold.objects.filter(run=run).update(run=None, free_at=Now() + rest)
+    if rest_s := run.experiment.rest_s:
+        Hold.objects.filter(run=run).update(run=None, rest_s=rest_s, free_at=Now() + timedelta(seconds=rest_s))
     else:
         Hold.objects.filter(run=run).delete()
 

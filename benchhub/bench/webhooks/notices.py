@@ -20,14 +20,13 @@ from django.utils import timezone
 
 from benchhub.bench.models import Experiment, Notice, Result, Run, Webhook
 from benchhub.bench.models.states import FINAL
+from benchhub.bench.models.webhooks import FIRST_WAIT, LEASE
 
 from . import post
 
 logger = logging.getLogger(__name__)
 VERSION = 1
 MOST_ATTEMPTS = 8  # the last one about half a day after the first
-FIRST_WAIT = timedelta(seconds=30)
-LEASE = timedelta(minutes=5)
 AT_ONCE = 20
 Send = Callable[[str, bytes, dict[str, str]], int]
 

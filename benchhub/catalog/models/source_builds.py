@@ -13,6 +13,7 @@ from runners.builds.recipe import Kind, Recipe
 from .clusters import new_mark
 from .hosts import Host
 from .instances import Instance
+from .moments import may_visit
 
 GIVEN_UP = "It was given up while its host did not answer: what is left of it there is ended when it does."
 
@@ -28,8 +29,7 @@ class SourceBuildQuerySet(models.QuerySet["SourceBuild"]):
 
     def to_visit(self) -> SourceBuildQuerySet:
         """Return those for which a worker has something to do on the host now."""
-        free = Q(visit_until=None) | Q(visit_until__lt=Now())
-        return (self.under_way() | self.filter(is_tidy=False)).filter(free).select_related("host")
+        return (self.under_way() | self.filter(is_tidy=False)).filter(may_visit()).select_related("host")
 
 
 class SourceBuild(models.Model):

@@ -7,7 +7,7 @@ from concurrent.futures import Future, as_completed
 from datetime import timedelta
 
 from django.db import DatabaseError
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.additions.builds import BUSY, UNTRUSTED
@@ -16,6 +16,7 @@ from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.visits import note_reached, note_unreached, quarantine, target_of
 from benchhub.bench.models import Run
 from benchhub.catalog.models import Host, SourceBuild
+from benchhub.catalog.models.moments import may_visit
 from runners.builds.work import Order
 from runners.clusters.visit import HostBusyError
 from runners.job import Attempt
@@ -72,9 +73,8 @@ def _purpose(build: SourceBuild) -> Purpose:
 
 def _claim(build: SourceBuild) -> bool:
     """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
-    free = Q(visit_until=None) | Q(visit_until__lt=Now())
     same = {"pk": build.pk, "state": build.state, "number": build.number}
-    is_claimed = bool(SourceBuild.objects.filter(free, **same).update(visit_until=Now() + VISIT_LEASE))
+    is_claimed = bool(SourceBuild.objects.filter(may_visit(), **same).update(visit_until=Now() + VISIT_LEASE))
     if is_claimed:
         build.refresh_from_db(fields=[*REFRESHED])
     return is_claimed

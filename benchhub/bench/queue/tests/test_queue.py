@@ -14,6 +14,7 @@ from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_
 from benchhub.catalog.models import InterferenceGroup
 
 pytestmark = pytest.mark.django_db
+SET_BACK = timedelta(hours=2)
 
 
 @pytest.fixture
@@ -95,6 +96,18 @@ def test_a_rest_keeps_the_host_free_until_it_is_over(two_runs):
     assert len(queue.reserve()) == 1
 
 
+def test_what_a_clock_that_was_set_back_left_in_the_future_is_due_at_once(two_runs):
+    queue.reserve()
+    Watch.objects.update(next_look_at=Now() + SET_BACK, lease_until=Now() + SET_BACK)
+    [claim] = queue.claim(10)
+    assert queue.claim(10) == []
+    Experiment.objects.update(rest_s=60)
+    with queue.fenced(claim) as run:
+        queue.finish(run, claim, State.CANCELLED)
+    Hold.objects.update(free_at=Now() + SET_BACK)
+    assert len(queue.reserve()) == 1
+
+
 def test_a_run_needs_its_server_as_well_as_its_driver():
     server, driver = new_host("server"), new_host("driver")
     local, remote = new_system(server, label="local"), new_system(server, driver, label="remote")
@@ -168,7 +181,7 @@ def test_a_worker_that_wakes_up_stale_writes_nothing(two_runs):
 
 def test_a_run_that_is_not_due_is_claimed_only_when_it_is_named(two_runs):
     queue.reserve()
-    Watch.objects.update(next_look_at=Now() + timedelta(hours=1))
+    Watch.objects.update(next_look_at=Now() + queue.LEASE / 2)
     assert queue.claim(10) == []
     assert [claim.run_id for claim in queue.claim(10, [two_runs[0].pk])] == [two_runs[0].pk]
 

@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from benchhub.accounts.rights import Role
@@ -79,6 +80,14 @@ def test_a_run_that_ends_is_told_at_once_and_its_experiment_when_no_run_is_left(
     assert end_payload["experiment"]["runs"]["cancelled"] == 2
     assert send(outside) == 0
     assert set(Notice.objects.values_list("state", flat=True)) == {"sent"}
+
+
+def test_a_notice_of_before_the_clock_was_set_back_is_due_at_once(webhook, experiment):
+    end(experiment, 1)
+    Notice.objects.filter(event="run.ended").update(next_at=Now() + timedelta(hours=2), attempts=2)
+    assert Notice.objects.due().count() == 1
+    Notice.objects.filter(event="run.ended").update(next_at=Now() + timedelta(seconds=80))
+    assert not Notice.objects.due().exists()
 
 
 def test_a_notice_has_the_figures_and_whole_addresses(webhook, experiment, settings):

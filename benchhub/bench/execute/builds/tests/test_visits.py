@@ -189,7 +189,7 @@ def test_a_worker_that_dies_at_any_moment_leaves_a_build_that_another_one_finish
     until(build, "failed", is_step="make")
     assert build.started_at is not None
     # And a death half way in a visit: its lease ends.
-    SourceBuild.objects.update(visit_until=Now() + timedelta(hours=1))
+    SourceBuild.objects.update(visit_until=Now() + timedelta(minutes=2))
     assert visits.visit_builds() == 0
     site.free()
     SourceBuild.objects.update(visit_until=Now() - timedelta(seconds=1))
