@@ -21,7 +21,7 @@ from runners.server_settings import script as server_script
 from runners.telemetry import collector
 from runners.tools.base import Tool
 from runners.tools.printed import text_of
-from runners.tools.shell import CHECK_FAILED, UNSET, connection_variables, psql
+from runners.tools.shell import CHECK_FAILED, UNSET, answered, connection_variables, psql
 
 BEFORE_FILE = "before.snapshot"
 AFTER_FILE = "after.snapshot"
@@ -148,10 +148,9 @@ def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
     size = psql(spec, "SELECT pg_database_size(current_database())")
     command = f"{fingerprint} > {FINGERPRINT_FILE} &&\n{size} > {SIZE_FILE}"
     reason = "The loaded data set could not be summed up."
-    scripts = tool.scripts_command(spec).rstrip()
-    check = f"step verify\n(\n{scripts}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"
+    check = f"{answered(spec)}{tool.scripts_command(spec)}".rstrip()
     return [
-        *([check] if scripts else []),
+        f"step verify\n(\n{check}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n",
         _snapshot("before", BEFORE_FILE),
         _main("load", _load_command(spec, tool)),
         _snapshot("after", AFTER_FILE),

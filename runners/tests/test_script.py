@@ -131,7 +131,7 @@ def test_a_failed_snapshot_fails_no_run_and_is_told_in_it(folder):
 def test_a_load_leaves_its_fingerprint_and_size(folder):
     done = folder.run(command_script(folder.spec(kind="load"), FakeTool(load="echo loaded")))
     assert (done.returncode, done.stdout) == (0, "loaded\n")
-    assert folder.steps() == ["before", "load", "after", "fingerprint"]
+    assert folder.steps() == ["verify", "before", "load", "after", "fingerprint"]
     assert (folder.path / "fingerprint.txt").read_text() == "fingerprint result\n"
     assert (folder.path / "size_bytes.txt").read_text() == "size result\n"
 

@@ -22,6 +22,46 @@ def _layer(sentence: str, *messages: str) -> Layer:
     return Layer(sentence, re.compile("|".join(messages), re.IGNORECASE))
 
 
+NO_SLOT = _layer("PostgreSQL had no connection left.", "too many clients already", "remaining connection slots")
+NO_NAME = _layer("PostgreSQL's host could not be found by its name.", "could not translate host name")
+REFUSED = _layer(
+    "PostgreSQL refused the log-in.",
+    "password authentication failed",
+    "no pg_hba.conf entry",
+    "no password supplied",
+    "(?:peer|ident|gssapi|ldap|pam|radius|cert|certificate) authentication failed",
+    r'FATAL: +(?:role|database) "[^"\n]{0,80}" does not exist',
+    "authentication method requirement",
+    "permission denied for database",
+    "is not permitted to log in",
+    "is not currently accepting connections",
+    "SSL error",
+    "server does not support SSL",
+)
+ENDED = _layer(
+    "PostgreSQL ended the connection.",
+    "server closed the connection",
+    "terminating connection",
+    "crash of another server process",
+    "the database system is (?:shutting down|starting up|in recovery|not yet accepting)",
+    "could not receive data from server",
+    "could not send data to server",
+    "perhaps the backend died",
+    "PANIC: ",
+)
+AWAY = _layer(
+    "PostgreSQL could not be reached from the driver.",
+    "Connection refused",
+    "timeout expired",
+    "Connection timed out",
+    "No route to host",
+    "Network is unreachable",
+    "Is the server running",
+    "could not connect to server",
+)
+# Where nothing has begun yet, a later try may do better.
+NO_CONNECTION = (NO_SLOT, NO_NAME, REFUSED, ENDED, AWAY)
+
 # The first that matches is to blame: a server that has no room says so before what it brings down.
 LAYERS = (
     _layer(
@@ -41,42 +81,11 @@ LAYERS = (
         "PostgreSQL's host ran out of memory.",
         r"(?:ERROR|FATAL|PANIC): +(?:out of memory|out of shared memory|could not resize shared memory)",
     ),
-    _layer("PostgreSQL had no connection left.", "too many clients already", "remaining connection slots"),
-    _layer("PostgreSQL's host could not be found by its name.", "could not translate host name"),
-    _layer(
-        "PostgreSQL refused the log-in.",
-        "password authentication failed",
-        "no pg_hba.conf entry",
-        "no password supplied",
-        "(?:peer|ident|gssapi|ldap|pam|radius|cert|certificate) authentication failed",
-        r'FATAL: +(?:role|database) "[^"\n]{0,80}" does not exist',
-        "authentication method requirement",
-        "permission denied for database",
-        "is not permitted to log in",
-        "SSL error",
-        "server does not support SSL",
-    ),
-    _layer(
-        "PostgreSQL ended the connection.",
-        "server closed the connection",
-        "terminating connection",
-        "crash of another server process",
-        "the database system is (?:shutting down|starting up|in recovery|not yet accepting)",
-        "could not receive data from server",
-        "could not send data to server",
-        "perhaps the backend died",
-        "PANIC: ",
-    ),
-    _layer(
-        "PostgreSQL could not be reached from the driver.",
-        "Connection refused",
-        "timeout expired",
-        "Connection timed out",
-        "No route to host",
-        "Network is unreachable",
-        "Is the server running",
-        "could not connect to server",
-    ),
+    NO_SLOT,
+    NO_NAME,
+    REFUSED,
+    ENDED,
+    AWAY,
     _layer("PostgreSQL refused a statement.", "(?-i:ERROR|FATAL): "),
     _layer("The driver's disk is full.", "No space left on device", "Disk quota exceeded"),
     _layer("The driver ran out of memory.", "out of memory", "Cannot allocate memory"),
@@ -84,7 +93,12 @@ LAYERS = (
 )
 
 
+def layer_of(text: str) -> Layer | None:
+    """Return the layer that the messages blame; None where they blame none."""
+    return next((layer for layer in LAYERS if layer.messages.search(text)), None)
+
+
 def with_layer(reason: str) -> str:
     """Return the reason behind the sentence of the layer that its messages blame; as it is where they blame none."""
-    sentence = next((layer.sentence for layer in LAYERS if layer.messages.search(reason)), "")
-    return f"{sentence} {reason}" if sentence else reason
+    layer = layer_of(reason)
+    return f"{layer.sentence} {reason}" if layer else reason

@@ -23,6 +23,8 @@ SSL_MODES: dict[ConnectionPath, str] = {
 
 # What `verified` says where a load would help.
 OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
+# What it says where nobody answered.
+NO_ANSWER = "The server cannot be asked for its data set"
 NO_DATA_SET_TEXT = re.compile(NO_DATA_SET.format(r"\w{1,60}"))
 
 # A check's exit code where the data set is right, but a custom script cannot be read.
@@ -81,8 +83,18 @@ case $rc in
         rc=1
     fi ;;
 1)  printf '{NO_DATA_SET.format(kind)}: %s\\n' "$first" >&2 ;;
-*)  printf 'The server cannot be asked for its data set: %s\\n' "$first" >&2
+*)  printf '{NO_ANSWER}: %s\\n' "$first" >&2
     rc=2 ;;
 esac
 {then}(exit "$rc")
+"""
+
+
+def answered(spec: RunSpec) -> str:
+    """Return lines that end with 0 where the server takes a connection, 1 where not. Then a sentence is on stderr."""
+    return f"""\
+found=$({psql(spec, "SELECT 1")} 2>&1) || {{
+    printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$found" | head -n 1)" >&2
+    exit 1
+}}
 """

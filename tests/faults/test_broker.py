@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import pytest
 import redis
@@ -77,5 +78,39 @@ def test_a_broker_that_goes_with_messages_in_hand_and_comes_back_in_mid_run_cost
         until(lambda: "Cannot connect" in worker.log.read_text())
     until(lambda: (site.folder(runs[0]) / "rc").exists())
     rig.broker.start(rig.processes)
+    ends_once(runs)
+    assert worker.exit_code is None
+
+
+@contextmanager
+def without_room(broker, _password):
+    broker.config_set("maxmemory", 1)
+    yield
+    broker.config_set("maxmemory", "64mb")
+
+
+@contextmanager
+def with_another_password(broker, password):
+    broker.config_set("requirepass", "another")
+    broker.client_kill_filter(_type="normal", skipme=True)
+    yield
+    broker.config_set("requirepass", password)
+
+
+@contextmanager
+def as_replica(broker, _password):
+    broker.execute_command("REPLICAOF", "127.0.0.1", "1")
+    yield
+    broker.execute_command("REPLICAOF", "NO", "ONE")
+
+
+@pytest.mark.parametrize("state", [without_room, with_another_password, as_replica])
+def test_a_broker_that_takes_nothing_for_several_leases_costs_no_worker(rig, site, system, ends_once, state):
+    worker = rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    with redis.from_url(rig.broker.url) as broker, state(broker, rig.broker.password):
+        until(lambda: (site.folder(runs[0]) / "rc").exists())
+        time.sleep(2 * rig.lease_s)
     ends_once(runs)
     assert worker.exit_code is None

@@ -10,13 +10,14 @@ import time
 import uuid
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Evidence, Run
+from benchhub.bench.models import Evidence, Experiment, Hold, Run
 from benchhub.bench.queue import queue
 from tests.faults import rows
-from tests.faults.rig import crash, kill, until
+from tests.faults.rig import PATIENCE_S, crash, kill, until
 
 pytestmark = pytest.mark.target
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount, or choose process numbers")
@@ -116,6 +117,48 @@ def test_postgresql_crashed_under_the_load_fails_the_run_and_the_next_one_goes_w
     assert [run.state for run in ended] == ["failed", "succeeded"], [run.reason for run in ended]
     assert [site.executions(run) for run in ended] == [1, 1]
     assert not hasattr(ended[0], "result")
+
+
+def test_a_server_that_is_away_for_several_leases_keeps_its_runs_waiting_and_burns_none(
+    rig, site, system, ends_once, server
+):
+    rig.both()
+    crash(server)
+    runs = rows.queue(system, 2, duration_s=1)
+    until(lambda: runs[0].attempts.filter(outcome="failed").count() == 2)
+    assert {rows.state(run) for run in runs} <= {"queued", "reserved", "starting", "running", "collecting"}
+    assert "PostgreSQL could not be reached from the driver" in runs[0].attempts.first().reason
+    time.sleep(2 * rig.lease_s)
+    server.start(rig.processes)
+    ended = rows.until_final(runs, patience_s=2 * rig.lease_s + PATIENCE_S)
+    assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]
+    assert not Hold.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("refuse", "admit"),
+    [
+        ('ALTER DATABASE "benchhub" RENAME TO gone', 'ALTER DATABASE gone RENAME TO "benchhub"'),
+        ('ALTER DATABASE "benchhub" ALLOW_CONNECTIONS false', 'ALTER DATABASE "benchhub" ALLOW_CONNECTIONS true'),
+    ],
+)
+def test_a_server_that_refuses_the_log_in_pauses_the_experiment_and_burns_no_run(
+    rig, site, system, server, refuse, admit
+):
+    rig.both()
+    with psycopg.connect(f"{server.url.rpartition('/')[0]}/postgres", autocommit=True) as session:
+        session.execute(refuse)
+        try:
+            runs = rows.queue(system, 2, duration_s=1)
+            until(lambda: Experiment.objects.filter(paused_at__isnull=False).exists())
+        finally:
+            session.execute(admit)
+    experiment = Experiment.objects.get()
+    assert {rows.state(run) for run in runs} == {"queued"}
+    assert "PostgreSQL refused the log-in" in experiment.pause_reason and not site.count()
+    assert queue.resume(experiment)
+    ended = rows.until_final(runs)
+    assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]
 
 
 def test_a_load_that_ended_well_across_a_restart_of_postgresql_is_no_measurement(rig, site, system, server, ends_once):

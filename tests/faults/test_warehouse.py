@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -74,6 +76,48 @@ def test_a_warehouse_that_stands_still_for_several_leases_has_everything_once(ri
         os.kill(pid, signal.SIGCONT)
     ends_once(runs)
     assert worker.exit_code is None
+
+
+READ_ONLY = "default_transaction_read_only"
+
+
+@contextmanager
+def read_only(warehouse):
+    """A fail-over that ends at a standby, as far as its clients can tell."""
+    change(warehouse, f"ALTER SYSTEM SET {READ_ONLY} = on", "SELECT pg_reload_conf()")
+    yield
+    change(warehouse, f"SET {READ_ONLY} = off", f"ALTER SYSTEM RESET {READ_ONLY}", "SELECT pg_reload_conf()")
+
+
+@contextmanager
+def closed(warehouse):
+    database = connection.settings_dict["NAME"]
+    connection.close()
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+    change(warehouse, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false', ended)
+    yield
+    change(warehouse, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS true')
+
+
+@pytest.mark.parametrize("state", [read_only, closed])
+def test_a_warehouse_that_takes_nothing_for_several_leases_has_everything_once(
+    rig, site, system, ends_once, warehouse, state
+):
+    worker = rig.both()
+    runs = rows.queue(system, 3)
+    rows.until_state(runs[0], "running")
+    with state(warehouse):
+        until(lambda: (site.folder(runs[0]) / "rc").exists())
+        time.sleep(2 * rig.lease_s)
+    connection.close()
+    ends_once(runs)
+    assert worker.exit_code is None
+
+
+def change(cluster: Cluster, *statements: str) -> None:
+    with psycopg.connect(cluster.url, autocommit=True) as session:
+        for statement in statements:
+            session.execute(statement)
 
 
 def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(rig, site, system, ends_once, warehouse):

@@ -13,7 +13,6 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
-from benchhub.bench.additions import data_sets
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
@@ -21,18 +20,17 @@ from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, live_log, telemetry
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
-from runners.contract import Doubt, Outputs
+from runners.contract import Doubt
 from runners.os_settings import answer as os_answer
 from runners.poolers import answer as pooler_answer
 from runners.poolers.script import FACTS_FILE as POOLER_FILE
-from runners.script import has_lost_program
 from runners.server_settings import answer as server_answer
-from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable
-from runners.tools.printed import text_of
+from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import looks, visits, workers
 from .jobs import hosts_of, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
+from .returns import HELD, Failed, goes_back, set_host_apart
 from .steps import end
 from .steps.contract import (
     Acknowledged,
@@ -53,12 +51,7 @@ logger = logging.getLogger(__name__)
 
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
-PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
 BUSY = "Another job still runs on the host; the run starts when it has ended."
-HELD = (
-    "Another BenchHub, or another work directory, has changed settings of its server: the run starts when they are put"
-    " back. If that never comes: the comment of the role benchhub_keeper on the server says where it runs."
-)
 # Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
 HELD_FOR = timedelta(hours=2)
 HELD_TOO_LONG = (
@@ -127,25 +120,18 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
 
 def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
     if isinstance(answer, Cancelled | Uncollectable) and answer.unrestored:
-        _set_host_apart(job_, answer.unrestored)
+        set_host_apart(job_, answer.unrestored)
     with queue.fenced(job_.claim) as run:
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")
         elif isinstance(answer, Refused):
-            _set_host_apart(job_, f"It refused to start a run: {answer.reason}", answer.target)
+            set_host_apart(job_, f"It refused to start a run: {answer.reason}", answer.target)
             queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
         elif isinstance(answer, Uncollectable):
             reason = f"It ended, but its host did not hand over what it left in {end.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
             queue.give_back(run, job_.claim, job_.too_late)
-
-
-def _set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
-    """Pause the driver, or that host: what it lacks for a run it lacks for the next, and none of them is to blame."""
-    selected = apart or job_.target
-    for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == selected]):
-        host.pause(f"{reason} Mend that, then resume the host.")
 
 
 def _note_contact(job_: Job, answer: Answer) -> None:
@@ -209,7 +195,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             _enter_collecting(run, job_.claim)
         elif state in ("lost", "absent"):
             if looked.unrestored:
-                _set_host_apart(job_, looked.unrestored)
+                set_host_apart(job_, looked.unrestored)
             queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
@@ -244,29 +230,17 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
         Attempt.objects.filter(pk=attempt.pk).update(returncode=outputs.returncode)
         ingest.keep_evidence(attempt, outputs, ended.collected.manifest, ended.collected.remarks)
         if ended.unrestored:
-            _set_host_apart(job_, f"Settings of {run.system.instance} were not put back: {ended.unrestored}")
+            set_host_apart(job_, f"Settings of {run.system.instance} were not put back: {ended.unrestored}")
         attempt.live_logs.all().delete()
         if run.cancel_asked_at and (outputs.returncode or 0) > SIGNALLED:
             state, reason = State.CANCELLED, "Cancelled while it ran."
         else:
             state, reason = store_outputs(run, attempt, job_, ended)
-        if state == State.FAILED and ingest.lacks_data_set(outputs) and data_sets.may_return(run):
-            queue.go_back(run, job_.claim, data_sets.MISSING)
-            data_sets.put_before(run)
-        elif state == State.FAILED and not run.cancel_asked_at and server_answer.is_held(text_of(outputs.stderr)):
-            queue.go_back(run, job_.claim, HELD)
-        elif state == State.FAILED and not run.cancel_asked_at and _has_lost_program(job_, outputs):
-            _set_host_apart(job_, PROGRAM_GONE.format(reason))
-            queue.go_back(run, job_.claim, reason)
-        else:
+        if state != State.FAILED or not goes_back(Failed(run, job_, outputs, reason)):
             queue.finish(run, job_.claim, state, reason)
             if state == State.FAILED and ingest.refuses_scripts(outputs):
                 queue.fail_alike(run, reason)
     return replace(job_, state=state)  # to be acknowledged: a step of its own, so that no other end waits for it
-
-
-def _has_lost_program(job_: Job, outputs: Outputs) -> bool:
-    return has_lost_program(job_.spec, tools.get(job_.spec.tool), outputs)
 
 
 def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:

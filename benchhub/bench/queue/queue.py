@@ -261,13 +261,19 @@ def give_back(run: Run, claim: Claim, reason: str) -> None:
     Hold.objects.filter(run=run).delete()
 
 
-def go_back(run: Run, claim: Claim, reason: str) -> None:
-    """Put a run that met another data set back into the queue, inside the caller's transaction; its attempt failed."""
+def go_back(run: Run, claim: Claim, reason: str, rest_s: int = 0) -> None:
+    """Put a run whose load did not come about back into the queue, inside the caller's transaction.
+
+    Its attempt failed. Its server may have a rest before the next one, of a lease at most; the driver has none.
+    """
     move(run, State.QUEUED, reason, claim.fence)
     Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.FAILED, reason=reason)
     Run.objects.filter(pk=run.pk).update(started_at=None)
     _let_go(run)
     Hold.objects.filter(run=run).delete()
+    if rest := min(timedelta(seconds=rest_s), LEASE):
+        server = f"instance:{run.system.instance_id}"
+        Hold.objects.create(resource=server, rest_s=rest.total_seconds(), free_at=Now() + rest)
 
 
 def _let_go(run: Run) -> None:

@@ -30,9 +30,9 @@ from runners.contract import (
     RunSpec,
 )
 from runners.contract import Doubt as RunnerDoubt
-from runners.tools.layers import with_layer
+from runners.tools.layers import NO_CONNECTION, Layer, layer_of, with_layer
 from runners.tools.printed import main_errors, text_of
-from runners.tools.shell import tells_of_no_data_set
+from runners.tools.shell import NO_ANSWER, tells_of_no_data_set
 
 from . import numbers, run_facts
 from .readings import Reading
@@ -281,6 +281,15 @@ def _age_data_set(run: Run, outputs: Outputs) -> None:
 def lacks_data_set(outputs: Outputs) -> bool:
     """Tell whether a check before the load showed another data set, or none."""
     return outputs.returncode == VERIFY_FAILED and tells_of_no_data_set(text_of(outputs.stderr))
+
+
+def missing_server(outputs: Outputs) -> Layer | None:
+    """Return what kept a check before the load from its server; None where there was none, or the server answered."""
+    text = text_of(outputs.stderr)
+    if outputs.returncode != VERIFY_FAILED or NO_ANSWER not in text:
+        return None
+    layer = layer_of(text)
+    return layer if layer in NO_CONNECTION else None
 
 
 def refuses_scripts(outputs: Outputs) -> bool:

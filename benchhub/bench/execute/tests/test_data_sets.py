@@ -3,11 +3,30 @@
 import psycopg
 import pytest
 
-from benchhub.bench.models import Attempt, Evidence, Experiment, Tenancy
+from benchhub.bench.execute import returns
+from benchhub.bench.models import Attempt, Evidence, Experiment, Hold, Tenancy
 from benchhub.bench.models.states import State
 from benchhub.catalog.models import DataSet, Workload
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.target]
+
+
+def test_a_server_that_refuses_the_log_in_fails_no_run_and_pauses_the_experiment(
+    worker, system, experiment, cluster16, monkeypatch
+):
+    monkeypatch.setattr(returns, "FIRST_REST_S", 0)
+    server = system(cluster16)
+    server.instance.database = "nowhere"
+    server.instance.save()
+    refused = experiment(server)
+    worker.until(lambda: Experiment.objects.filter(paused_at__isnull=False).exists())
+    refused.refresh_from_db()
+    assert (
+        "PostgreSQL refused the log-in" in refused.pause_reason and '"nowhere" does not exist' in refused.pause_reason
+    )
+    assert {run.state for run in refused.runs.all()} == {State.QUEUED}
+    assert refused.runs.first().attempts.count() == returns.MOST_REFUSALS
+    assert not Hold.objects.exists()
 
 
 def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, cluster16):
@@ -88,11 +107,14 @@ def test_a_script_with_a_mistake_is_tried_once_where_the_data_set_is_there(worke
 
 
 def test_runs_whose_data_set_could_not_be_loaded_fail_and_say_so(worker, system, experiment, cluster16):
-    server = system(cluster16)
-    server.instance.database = "nowhere"
-    server.instance.save()
-    runs = worker.finish(experiment(server))
+    with psycopg.connect(cluster16.url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE poor LOGIN PASSWORD 'poor'")
+        server = system(cluster16)
+        server.instance.username = server.instance.password = "poor"
+        server.instance.save()
+        runs = worker.finish(experiment(server))
+        connection.execute("DROP ROLE poor")
     assert [run.state for run in runs] == [State.FAILED, State.FAILED]
-    assert "nowhere" in runs[0].reason
+    assert "permission denied" in runs[0].reason or "must be owner" in runs[0].reason
     assert runs[1].reason.startswith("Its data set was not loaded")
     assert not Attempt.objects.filter(run=runs[1]).exists()

@@ -1,0 +1,108 @@
+"""Runs that go back to the queue: their load did not come about, for reasons that are not their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models.functions import Now
+
+from benchhub.bench.additions import data_sets
+from benchhub.bench.models import Run
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import queue
+from benchhub.bench.results import ingest
+from benchhub.catalog.models import Host
+from runners import tools
+from runners.contract import Outputs
+from runners.script import has_lost_program
+from runners.server_settings import answer as server_answer
+from runners.ssh import Target
+from runners.tools import layers
+from runners.tools.printed import text_of
+
+from .steps.contract import Job
+
+PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
+HELD = (
+    "Another BenchHub, or another work directory, has changed settings of its server: the run starts when they are put"
+    " back. If that never comes: the comment of the role benchhub_keeper on the server says where it runs."
+)
+# A server that restarts is back in seconds; one that is gone for longer is not asked more often than once in a lease.
+FIRST_REST_S = 5
+NO_SERVER_FOR = timedelta(hours=2)
+MOST_REFUSALS = 3
+NO_SERVER = "{} Nothing was measured: see that its server takes connections, then resume."
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A run that failed, with what it left and the reason that was read in that."""
+
+    run: Run
+    job: Job
+    outputs: Outputs
+    reason: str
+
+    @property
+    def claim(self) -> queue.Claim:
+        return self.job.claim
+
+
+def goes_back(failed: Failed) -> bool:
+    """Put the run back into the queue where another try may do better; tell whether. Inside the caller's transaction.
+
+    One that is to be cancelled ends as it is.
+    """
+    return not failed.run.cancel_asked_at and any(cause(failed) for cause in CAUSES)
+
+
+def set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
+    """Pause the driver, or that host: what it lacks for a run it lacks for the next, and none of them is to blame."""
+    selected = apart or job_.target
+    for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == selected]):
+        host.pause(f"{reason} Mend that, then resume the host.")
+
+
+def _lacked_data_set(failed: Failed) -> bool:
+    if not ingest.lacks_data_set(failed.outputs) or not data_sets.may_return(failed.run):
+        return False
+    queue.go_back(failed.run, failed.claim, data_sets.MISSING)
+    data_sets.put_before(failed.run)
+    return True
+
+
+def _met_another(failed: Failed) -> bool:
+    if not server_answer.is_held(text_of(failed.outputs.stderr)):
+        return False
+    queue.go_back(failed.run, failed.claim, HELD)
+    return True
+
+
+def _lost_program(failed: Failed) -> bool:
+    if not has_lost_program(failed.job.spec, tools.get(failed.job.spec.tool), failed.outputs):
+        return False
+    set_host_apart(failed.job, PROGRAM_GONE.format(failed.reason))
+    queue.go_back(failed.run, failed.claim, failed.reason)
+    return True
+
+
+def _found_no_server(failed: Failed) -> bool:
+    """Try again after a rest of the server that grows; after too long, or where it refuses the log-in, ask a person."""
+    layer = ingest.missing_server(failed.outputs)
+    if layer is None:
+        return False
+    tries = failed.run.attempts.filter(outcome=State.FAILED).count() + 1
+    queue.go_back(failed.run, failed.claim, failed.reason, rest_s=FIRST_REST_S * tries)
+    if (layer is layers.REFUSED and tries >= MOST_REFUSALS) or _waits_too_long(failed.run):
+        queue.pause(failed.run.experiment, NO_SERVER.format(failed.reason))
+    return True
+
+
+def _waits_too_long(run: Run) -> bool:
+    return run.attempts.filter(number=1, started_at__lt=Now() - NO_SERVER_FOR).exists()
+
+
+# What is to blame, the first that is: a new cause is one line.
+CAUSES: tuple[Callable[[Failed], bool], ...] = (_lacked_data_set, _met_another, _lost_program, _found_no_server)
