@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from benchhub.analysis import words
 from benchhub.bench.execute import examine, workers
 from benchhub.bench.execute.examine import Examined
 from benchhub.bench.models import Run, Webhook, Worker
@@ -103,7 +104,7 @@ def _secrets() -> Finding:
         count += len([instance.password for instance in Instance.objects.only("password")])
     except ImproperlyConfigured as error:
         return Finding("secrets", "bad", str(error), "Put the old key behind the new one in FIELD_KEYS.")
-    return Finding("secrets", "ok", f"{count} stored secrets can be read with FIELD_KEYS.")
+    return Finding("secrets", "ok", f"{words.count(count, 'stored secret')} can be read with FIELD_KEYS.")
 
 
 def _clock(name: str, whose: str, ahead_s: float, than: str) -> Finding:
@@ -121,7 +122,7 @@ def _broker() -> Finding:
     if depth is None:
         text = "The broker cannot be reached, so that no worker is woken."
         return Finding("broker", "bad", text, "Start it, and check BROKER_URL; what runs on targets goes on.")
-    return Finding("broker", "ok", f"The broker answers; {depth} messages wait.")
+    return Finding("broker", "ok", f"The broker answers; {words.count(depth, 'message')} waiting.")
 
 
 def _answering() -> Finding:
@@ -129,7 +130,7 @@ def _answering() -> Finding:
     answers = app.control.ping(timeout=PING_S) or []
     if answers:
         names = _some(name for answer in answers for name in answer)
-        return Finding("workers", "ok", f"{len(answers)} workers answer: {names}.")
+        return Finding("workers", "ok", f"{words.count(len(answers), 'worker')} answering: {names}.")
     return Finding("workers", "bad", "No worker answers.", "Start one: `celery -A benchhub worker -P threads -c 12`.")
 
 
@@ -141,7 +142,9 @@ def _ticks(broker: Finding) -> Finding:
     if broker.level != "ok":
         return Finding("ticks", "bad", text, "Start the broker first; then look again.")
     waiting = vitals.broker_depth()
-    text += f" {waiting} messages wait for a worker." if waiting else " No message waits for a worker."
+    text += (
+        f" {words.count(waiting, 'message')} waiting for a worker." if waiting else " No message waits for a worker."
+    )
     return Finding(
         "ticks", "bad", text, "Start a worker." if waiting else "Start the ticker: `celery -A benchhub.ticker beat`."
     )
@@ -156,7 +159,7 @@ def _worker_rows() -> Iterator[Finding]:
         text = f"Other code than here ({release()}) runs: {names}."
         yield Finding("releases", "warn", text, "Start them again from this release.")
     elif alive:
-        yield Finding("releases", "ok", f"{len(alive)} workers run {release()}, as here.")
+        yield Finding("releases", "ok", f"{words.count(len(alive), 'worker')} of {release()}, as here.")
     if alive:
         yield _loops(alive)
     for worker in alive:
@@ -185,7 +188,7 @@ def _overdue() -> Finding:
     overdue = list(vitals.overdue())
     if not overdue:
         under_way = Run.objects.filter(state__in=ACTIVE).count()
-        return Finding("runs", "ok", f"{under_way} runs are under way, none overdue.")
+        return Finding("runs", "ok", f"{words.count(under_way, 'run')} under way, none overdue.")
     names = _some(f"{run.pk} ({run})" for run in overdue)
     return Finding(
         "runs", "warn", f"Overdue: {names}.", "Look at what they do on their pages, and cancel them if need be."
@@ -226,7 +229,7 @@ def _targets() -> Iterator[Finding]:
         if isinstance(examined, Examined):
             yield from _host(str(hosts[pk]), examined)
     reached = sum(isinstance(answer, Examined) for answer in answers.values())
-    yield Finding("hosts", "ok", f"{reached} of {len(answers)} approved hosts answer.")
+    yield Finding("hosts", "ok", f"{reached} of {words.count(len(answers), 'approved host')} reached.")
 
 
 def _host(name: str, examined: Examined) -> Iterator[Finding]:
