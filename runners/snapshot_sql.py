@@ -1,4 +1,8 @@
-"""What a snapshot asks a PostgreSQL server: statistics, position in WAL, identity, settings. For psql 9.3 or newer."""
+"""What a snapshot asks a PostgreSQL server: statistics, position in WAL, identity, settings. For psql 9.3 or newer.
+
+The server itself prepares what its version has. Its answers never become text that psql reads, in which a backslash
+would run a command on the driver.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ HIDDEN_SETTINGS = (
     "archive_command",
     "restore_command",
     "archive_cleanup_command",
+    "recovery_end_command",
 )
 
 # Servers before 15 publish statistics through a file that may be half a second old.
 WAIT_SQL = """\
-SELECT set_config('benchhub.awaited', :'awaited', false) AS awaited \\gset
+SET benchhub.awaited TO :'awaited';
 DO $$ BEGIN
     FOR i IN 1..40 LOOP
         PERFORM pg_stat_clear_snapshot();
@@ -40,13 +45,15 @@ SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datna
 
 def snapshot_sql() -> str:
     """Return psql text that prints one 'name|JSON' a line, of what this version of the server has."""
-    views = "".join(_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in STATISTICS[:3])
-    return WAIT_SQL + SERVER_SQL + views + _wal_sql() + _identifier_sql() + _settings_sql()
+    views = [_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in STATISTICS[:3]]
+    choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql()]
+    queries = "".join(_run_query(f"benchhub_{number}", choice) for number, choice in enumerate(choices))
+    return WAIT_SQL + SERVER_SQL + queries
 
 
-def _run_query(choice: str) -> str:
-    """Return psql text that runs the query which `choice`, an SQL expression, gives. psql has \\gset since 9.3."""
-    return f"SELECT {choice} AS query \\gset\n:query;\n"
+def _run_query(name: str, choice: str) -> str:
+    """Return SQL that runs the query which `choice`, an SQL expression, gives, under a name of its own."""
+    return f"DO $do$ BEGIN EXECUTE 'PREPARE {name} AS ' || {choice}; END $do$;\nEXECUTE {name};\n"
 
 
 def _literal(text: str) -> str:
@@ -58,14 +65,14 @@ NOTHING = _literal("SELECT 1 WHERE false")
 
 def _if_there(view: str, query: str) -> str:
     exists_sql = f"EXISTS (SELECT 1 FROM pg_views WHERE schemaname = 'pg_catalog' AND viewname = '{view}')"
-    return _run_query(f"CASE WHEN {exists_sql} THEN {_literal(query)} ELSE {NOTHING} END")
+    return f"CASE WHEN {exists_sql} THEN {_literal(query)} ELSE {NOTHING} END"
 
 
 def _wal_sql() -> str:
     new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
     old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
     is_new = "current_setting('server_version_num')::int >= 100000"
-    return _run_query(f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END")
+    return f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END"
 
 
 def _identifier_sql() -> str:
@@ -73,7 +80,7 @@ def _identifier_sql() -> str:
     is_allowed_sql = "has_function_privilege('pg_control_system()', 'execute')"
     query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
     inner = f"CASE WHEN {is_allowed_sql} THEN {query} ELSE {NOTHING} END"
-    return _run_query(f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END")
+    return f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END"
 
 
 def _settings_sql() -> str:
@@ -85,4 +92,4 @@ def _settings_sql() -> str:
     )
     is_new = "current_setting('server_version_num')::int >= 90500"
     new, old = _literal(query.format(", pending_restart")), _literal(query.format(""))
-    return _run_query(f"CASE WHEN {is_new} THEN {new} ELSE {old} END")
+    return f"CASE WHEN {is_new} THEN {new} ELSE {old} END"

@@ -49,6 +49,11 @@ HOLDER_QUERY = (
 UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles
 WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
+# What the server writes down of itself is read by psql again, for which a backslash outside a literal is a command that
+# it carries out here: so these forms, of whole lines, and no other.
+LITERAL = r"( ?E'([^'\\]|''|\\\\)*'|'([^'\\]|'')*')"
+STATEMENT_FORM = rf'ALTER SYSTEM (RESET "?[A-Za-z0-9_]+"?|SET "?[A-Za-z0-9_]+"? TO {LITERAL});'
+ROW_FORM = rf"\({LITERAL}, (NULL|{LITERAL})::text, (NULL|{LITERAL})\)"
 STANDBY = "The server is a standby, which takes no mark: settings are changed on a primary alone."
 FEWER = "there by now, and runs only raise it."
 PENDING = "waits for a restart already, which would put it in force: restart the server first."
@@ -76,6 +81,8 @@ def _values(spec: RunSpec, change: ServerSettings) -> str:
         "server_count": str(len(change.settings)),
         "server_pattern": "|".join(change.settings) or "-",
         "server_held": HELD,
+        "server_statement_form": STATEMENT_FORM,
+        "server_rows_form": f"({ROW_FORM}(, {ROW_FORM})*)?",
         "server_restarts": "yes" if change.restart else "",
     }
     return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())

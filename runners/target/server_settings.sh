@@ -15,7 +15,7 @@
 # and crashes, as no lock of a session does, and the second CREATE ROLE fails.
 #
 # Set before: server_bin, server_seconds, server_count, server_pattern (of the names, for grep), server_restarts (yes or
-# empty); the functions server_connection, server_command and server_sql_*.
+# empty), server_statement_form and server_rows_form (what the server may write down, for grep); the functions server_connection, server_command and server_sql_*.
 server_refuse() {
     echo "refused $(echo "$1" | tr '\n' ' ' | head -c 1000)"
     exit 1
@@ -74,6 +74,13 @@ server_restart() {
     return 1
 }
 
+# Each line of a file that the server wrote is of the form: psql carries no other text out.
+server_is_of_form() {
+    grep -a -q -v -x -E -e "$1" "$2" || return 0
+    echo 'The server says of its settings what no server says: nothing of that is carried out.' >&2
+    return 1
+}
+
 # Write down what is put back before it is changed, in one step, and so that it outlasts the machine's power.
 server_write_down() {
     new=$server_state.new
@@ -82,6 +89,8 @@ server_write_down() {
     server_use_password "$new/password"
     server_place > "$new/mark"
     server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_ask > "$new/rows" || return 1
+    server_is_of_form "$server_statement_form" "$new/restore.sql" && server_is_of_form "$server_rows_form" "$new/rows" ||
+        return 1
     echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
     [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
     cp "$(cat "$new/data_directory")/postgresql.auto.conf" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"

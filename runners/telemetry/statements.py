@@ -1,6 +1,7 @@
 """What the collector's one psql session asks a PostgreSQL server: prepared once, then asked once a second.
 
 Which columns there are is asked of the server itself, so that versions differ in what is missing and in nothing else.
+It composes the statement of them by itself: psql would carry out a backslash in it, on the driver.
 Of locks only who waits for one is counted: to read pg_locks takes every lock of the lock manager, each second.
 """
 
@@ -39,8 +40,9 @@ def statements() -> str:
     return f"""\
 SET statement_timeout = {ANSWER_MS};
 SET jit = off;
-SELECT set_config(name, 'none', false) AS fetch FROM pg_settings WHERE name = 'stats_fetch_consistency' \\gset
-SELECT string_agg(part, ' || '' '' || ' ORDER BY place) AS part, string_agg(names, ' ' ORDER BY place) AS names
+DO $do$ DECLARE part text; names text; BEGIN
+PERFORM set_config(name, 'none', false) FROM pg_settings WHERE name = 'stats_fetch_consistency';
+SELECT string_agg(p.part, ' || '' '' || ' ORDER BY place), string_agg(p.names, ' ' ORDER BY place) INTO part, names
 FROM (SELECT min(place) AS place, string_agg(view || '.' || name, ' ' ORDER BY place) AS names,
     format('coalesce((SELECT concat_ws('' '', %s) FROM pg_catalog.%I %s), %L)',
         string_agg(format(value, name), ', ' ORDER BY place), view, filter, trim(repeat('- ', count(*)::int))) AS part
@@ -48,14 +50,16 @@ FROM (SELECT min(place) AS place, string_agg(view || '.' || name, ' ' ORDER BY p
 {_wanted()}) AS wanted (place, view, name, filter, value)
     JOIN pg_catalog.pg_attribute ON attrelid = to_regclass('pg_catalog.' || view) AND attname = name
         AND NOT attisdropped AND has_table_privilege(attrelid, 'SELECT')
-    GROUP BY view, filter) AS parts \\gset
-PREPARE sample(text) AS
+    GROUP BY view, filter) AS p;
+PERFORM set_config('benchhub.names', names, false);
+EXECUTE $sql$PREPARE sample(text) AS
 WITH a AS (SELECT state, backend_type, wait_event_type, wait_event FROM pg_stat_activity WHERE pid <> pg_backend_pid())
-SELECT 'pg ' || $1 || ' ' || :part || ' ' || {computed}
-    || coalesce(E'\\nwait ' || $1 || ' ' || {WAITS}, '') || E'\\nend';
+SELECT 'pg ' || $1 || ' ' || $sql$ || part || $sql$ || ' ' || {computed}
+    || coalesce(E'\\nwait ' || $1 || ' ' || {WAITS}, '') || E'\\nend'$sql$;
+END $do$;
 SELECT 'server ' || current_setting('server_version_num') || ' ' || pg_backend_pid() || ' '
     || coalesce((SELECT setting FROM pg_settings WHERE name = 'data_directory'), '')
-    || E'\\n: pg at ' || :'names' || ' {" ".join(COMPUTED)}';
+    || E'\\n: pg at ' || current_setting('benchhub.names') || ' {" ".join(COMPUTED)}';
 EXECUTE sample(:'at');
 """
 

@@ -1,0 +1,129 @@
+"""Servers that answer what no PostgreSQL would: nothing that one says becomes a command on the driver."""
+
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from runners.contract import Endpoint, RunSpec, ServerSettings
+from runners.counters import snapshot_command
+from runners.server_settings.script import FILE, files
+from runners.telemetry.collector import files as telemetry_files
+
+PSQL = shutil.which("psql")
+COLUMNS = ("query", "part", "names")
+pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
+
+
+class Liar:
+    """A server that lets everybody in, and answers with one row of the same text in many columns.
+
+    `texts` are by a part of the query; that of an empty part answers all others.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.queries: list[str] = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rwb") as stream:
+                self._talk(stream)
+
+    def _talk(self, stream) -> None:
+        self._take(stream)
+        stream.write(_message(b"R", struct.pack("!i", 0)) + _message(b"S", b"standard_conforming_strings\0off\0"))
+        stream.write(_message(b"S", b"server_version\0" + b"18.1\0") + _message(b"Z", b"I"))
+        stream.flush()
+        while stream.read(1) == b"Q":
+            self.queries.append(self._take(stream).decode().rstrip("\0"))
+            text = next(text for part, text in self.texts.items() if part in self.queries[-1]).encode()
+            heads = b"".join(name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0) for name in COLUMNS)
+            cells = (struct.pack("!i", len(text)) + text) * len(COLUMNS)
+            count = struct.pack("!h", len(COLUMNS))
+            stream.write(_message(b"T", count + heads) + _message(b"D", count + cells))
+            stream.write(_message(b"C", b"SELECT 1\0") + _message(b"Z", b"I"))
+            stream.flush()
+
+    def _take(self, stream) -> bytes:
+        return stream.read(struct.unpack("!i", stream.read(4))[0] - 4)
+
+
+def _message(kind: bytes, content: bytes) -> bytes:
+    return kind + struct.pack("!i", len(content) + 4) + content
+
+
+@pytest.fixture
+def lie(tmp_path):
+    """Make servers that answer with these texts; {0} in them is the command that they would have the driver run."""
+    liars = []
+
+    def make(texts):
+        liars.append(Liar({part: text.replace("{0}", f"\\! touch {tmp_path}/taken\n") for part, text in texts.items()}))
+        return liars[-1]
+
+    yield make
+    for liar in liars:
+        liar.listener.close()
+
+
+def _carry_out(text: str, liar: Liar, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    where = {"PGHOST": "127.0.0.1", "PGPORT": str(liar.port), "PGUSER": "x", "PGDATABASE": "x", "PGSSLMODE": "disable"}
+    environment = {"PATH": "/usr/bin:/bin", "PGAPPNAME": "load", **where}
+    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, env=environment, capture_output=True, timeout=60)
+
+
+def test_a_snapshot_of_a_server_that_lies_runs_no_command_on_the_driver(lie, tmp_path):
+    liar = lie({"": "{0}; {0}"})
+    _carry_out(snapshot_command(str(Path(PSQL).parent)), liar, tmp_path)
+    assert any("pg_stat_wal" in query for query in liar.queries)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_collector_at_a_server_that_lies_runs_no_command_on_the_driver(lie, tmp_path):
+    liar = lie({"": "{0}; {0}"})
+    (tmp_path / "telemetry.sql").write_text(telemetry_files("/x")["telemetry.sql"])
+    _carry_out(f"{PSQL} -X -q -A -t -w -v at=1 -f telemetry.sql", liar, tmp_path)
+    assert any("sample" in query for query in liar.queries)
+    assert [path.name for path in tmp_path.iterdir()] == ["telemetry.sql"]
+
+
+STATEMENT = 'ALTER SYSTEM RESET "work_mem";'
+# One literal or two, as the server says how it reads backslashes.
+AMBIGUOUS = r"ALTER SYSTEM SET work_mem TO '\''; {0}';"
+ROWS = "string_agg"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [{"": STATEMENT + " {0}"}, {"": AMBIGUOUS}, {ROWS: "('work_mem', NULL::text, '4096'); {0}", "": STATEMENT}],
+)
+def test_what_a_server_that_lies_would_have_put_back_is_not_carried_out(lie, tmp_path, texts):
+    liar = lie(texts)
+    endpoint = Endpoint("loopback", "127.0.0.1", liar.port, "x", "x")
+    change = ServerSettings({"work_mem": "8MB"}, {"work_mem": "8192"})
+    spec = RunSpec("pgbench", "18.1", str(Path(PSQL).parent), endpoint, {}, server_settings=change)
+    (tmp_path / FILE).write_text(files(spec)[FILE])
+    text = f"""\
+. ./{FILE}
+server_connection
+server_state=$(pwd)/state
+server_write_down
+server_admin < state/restore.sql
+server_sql_left "$(cat state/rows)" | server_ask
+"""
+    done = _carry_out(text, liar, tmp_path)
+    assert not (tmp_path / "taken").exists() and not (tmp_path / "state").exists()
+    assert b"nothing of that is carried out" in done.stderr
