@@ -24,6 +24,7 @@ COLUMNS = (*SUBJECTS, *PriceForm.Meta.fields)
 NEEDED = ("description", "amount", "currency", "priced_on", "source")
 MOST_ROWS = 500
 MOST_CHARACTERS = 1_000_000
+MOST_NAMED = 20  # of the columns that there are not
 EXAMPLE = "hardware,description,amount,currency,priced_on,source\nBox,Box with maintenance,15000,EUR,2026-01-31,a quote"
 # Groups of three digits behind points: thousands in many countries, decimals in others.
 GROUPED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
@@ -132,9 +133,10 @@ def _rows(text: str) -> list[tuple[int, Row]]:
 def _check_heads(heads: list[str]) -> None:
     missing = [name for name in NEEDED if name not in heads]
     faults = [f"The first line lacks the column {name}." for name in missing]
-    faults += [
-        f"There is no column '{name}': write one of {', '.join(COLUMNS)}." for name in heads if name not in COLUMNS
-    ]
+    unknown = [*dict.fromkeys(name for name in heads if name not in COLUMNS)]
+    faults += [f"There is no column '{name}': write one of {', '.join(COLUMNS)}." for name in unknown[:MOST_NAMED]]
+    if len(unknown) > MOST_NAMED:
+        faults.append(f"There are {len(unknown) - MOST_NAMED:,} more columns of other names: is it another file?")
     faults += [f"The column {name} is there twice." for name in COLUMNS if heads.count(name) > 1]
     if faults:
         raise ValidationError(faults)

@@ -7,9 +7,11 @@ texts.py names for it, and leaves the others empty. docs/price-sheets.md lists t
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import islice
 
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
@@ -24,6 +26,8 @@ from .texts import DISCOUNT, LINE, SHEET, SheetTexts, texts_of
 RECORDS: Mapping[str, Sequence[Field]] = {"sheet": SHEET, "line": LINE, "discount": DISCOUNT}
 COLUMNS = ("record", *dict.fromkeys(field.name for fields in (LINE, DISCOUNT, SHEET) for field in fields))
 LARGEST_BYTES = 2_000_000
+# A file of nothing but commas or line ends has a million of each, and a page that names them all.
+MOST_LINES, MOST_PROBLEMS = 10_000, 200
 # What a spreadsheet would take for a formula gets a quote before it, which is taken off again.
 WORDS = ("text", "names")
 FORMULA = ("=", "+", "-", "@", "'")
@@ -42,11 +46,14 @@ class Problem:
 
 
 class CsvError(ValueError):
-    """Raised with all problems of a file."""
+    """Raised with the problems of a file, the first MOST_PROBLEMS of them."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(" ".join(map(str, problems)))
-        self.problems = tuple(problems)
+        self.problems = tuple(problems[:MOST_PROBLEMS])
+        if len(problems) > MOST_PROBLEMS:
+            sentence = f"{len(problems) - MOST_PROBLEMS:,} more problems follow: mend these first."
+            self.problems += (Problem(problems[-1].line, "", sentence),)
+        super().__init__(" ".join(map(str, self.problems)))
 
 
 def write(texts: SheetTexts) -> str:
@@ -81,7 +88,9 @@ def decode(content: bytes) -> str:
 
 def read(text: str) -> SheetTexts:
     """Read a whole file. Raises CsvError with everything that is wrong in it."""
-    rows = list(_rows(text))
+    rows = list(islice(_rows(text), MOST_LINES + 1))
+    if len(rows) > MOST_LINES:
+        raise CsvError([Problem(rows[-1][0], "", f"The file has more than {MOST_LINES:,} lines: split it.")])
     heads = [name.strip().lower().replace(" ", "_") for name in rows[0][1]] if rows else []
     if problems := _wrong_heads(rows[0][0] if rows else 1, heads):
         raise CsvError(problems)
@@ -113,8 +122,9 @@ def _wrong_heads(line: int, heads: Sequence[str]) -> list[Problem]:
     if "description" not in heads:
         sentence = "Begin with a line of column names, description among them: export a sheet to see one."
         return [Problem(line, "", sentence)]
-    unknown = [Problem(line, name or "(empty)", "There is no such column.") for name in heads if name not in COLUMNS]
-    doubles = [name for name in dict.fromkeys(heads) if heads.count(name) > 1]
+    names = [name for name in dict.fromkeys(heads) if name not in COLUMNS]
+    unknown = [Problem(line, name or "(empty)", "There is no such column.") for name in names]
+    doubles = [name for name, number in Counter(heads).items() if number > 1]
     return unknown + [Problem(line, name, "The column is there twice.") for name in doubles]
 
 

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
@@ -91,3 +92,9 @@ def test_many_prices_take_as_many_statements_as_one(box, django_assert_num_queri
         # Hardware, licences, the prices there are, a savepoint set and released, the prices that are new.
         with django_assert_num_queries(6):
             save(text(day, rows))
+
+
+def test_a_text_of_endless_columns_is_refused_in_few_sentences():
+    with pytest.raises(ValidationError) as refusal:
+        save(f"{','.join(f'c{number}' for number in range(5000))}\nx\n")
+    assert len(refusal.value.messages) < 40 and "4,980 more columns" in refusal.value.messages[-1]

@@ -236,3 +236,18 @@ def test_every_column_of_the_tables_has_a_field():
     for model, fields in ((PriceSheetLine, LINE), (PriceSheetDiscount, DISCOUNT)):
         assert {field.name for field in model._meta.concrete_fields} - own == {field.name for field in fields}
     assert LINES[1].keys() <= {field.name for field in LINE}
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("description" + "," * 50_000, 2),
+        (",".join(f"c{number}" for number in range(5000)), 201),
+        ("description\n" + "x\n" * 20_000, 1),
+        ("description,record\n" + "x,y\n" * 5000, 201),
+    ],
+)
+def test_a_file_of_endless_columns_or_lines_is_refused_in_few_sentences(text, most):
+    with pytest.raises(sheets_csv.CsvError) as refusal:
+        sheets_csv.read(text)
+    assert 0 < len(refusal.value.problems) <= most
