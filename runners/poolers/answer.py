@@ -11,7 +11,7 @@ from runners.contract import Doubt, Pooler
 from runners.readings import read_sections, storable, whole
 
 from .script import MOST_BYTES, MOST_ERROR_BYTES
-from .settings import SETTINGS
+from .settings import QUERIES, SETTINGS
 
 SEPARATOR = "\x1f"
 LONGEST_VALUE, LONGEST_ERROR = 200, 500
@@ -31,6 +31,7 @@ CAUSES = (
 UNREADABLE = "what its console said cannot be read"
 FAILED = re.compile(r"\berror\b|FATAL", re.IGNORECASE)
 DIFFERS = "{} of {} was {}, and {} when the run was planned."
+OTHER_QUERY = "{} of {} was another than when the run was planned."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,14 @@ def doubts(pooler: Pooler, planned: Mapping[str, str], actual: PoolerFacts) -> l
         return [Doubt("pooler-unread", UNREAD.format(pooler.kind, _cause(actual.error)))]
     facts = actual.facts
     differing = [name for name in planned if name in facts and facts[name] != planned[name]]
-    return [
-        Doubt("pooler-differs", DIFFERS.format(name, pooler.kind, facts[name] or "empty", planned[name] or "empty"))
-        for name in differing
-    ]
+    return [Doubt("pooler-differs", _difference(name, pooler, facts[name], planned[name])) for name in differing]
+
+
+def _difference(name: str, pooler: Pooler, actual: str, planned: str) -> str:
+    """Return the difference as a sentence, which is shared with others: without SQL that is somebody's."""
+    if name in QUERIES:
+        return OTHER_QUERY.format(name, pooler.kind)
+    return DIFFERS.format(name, pooler.kind, actual or "empty", planned or "empty")
 
 
 def _rows(text: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The settings of PgBouncer that say how it pools: those that a run notes. None of them can hold a secret."""
+"""The settings of PgBouncer that say how it pools: those that a run notes."""
 
 from __future__ import annotations
 
@@ -31,3 +31,5 @@ SETTINGS = (
     "client_tls_sslmode",
     "server_tls_sslmode",
 )
+# SQL of whoever runs the pooler, which may say anything; no other setting here can hold a secret.
+QUERIES = ("server_reset_query", "server_check_query")

@@ -127,7 +127,7 @@ def shown(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_of_os(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an operating system that may be shown, name -> text; others are left out."""
-    return {name: value for name, value in settings.items() if name in OS_SHOWN and _is_plain(value)}
+    return {name: value for name, value in settings.items() if name in OS_SHOWN and is_plain(value)}
 
 
 def shown_of_kernel(options: Iterable[str]) -> list[str]:
@@ -136,12 +136,13 @@ def shown_of_kernel(options: Iterable[str]) -> list[str]:
 
 
 def _is_kernel_option(name: str, value: str) -> bool:
-    return KERNEL_SHOWN.fullmatch(name) is not None and _is_plain(value)
+    return KERNEL_SHOWN.fullmatch(name) is not None and is_plain(value)
 
 
 def is_shown(name: str, value: Any) -> bool:
-    return name in SHOWN and _is_plain(value.get("setting", "") if isinstance(value, Mapping) else value)
+    return name in SHOWN and is_plain(value.get("setting", "") if isinstance(value, Mapping) else value)
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is a switch, a number or a few plain words: no path, address or quoted text."""
     return PLAIN.fullmatch(str(value)) is not None

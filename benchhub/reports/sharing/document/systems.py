@@ -7,7 +7,7 @@ from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.settings import shown, shown_of_os
+from benchhub.analysis.snapshot.settings import is_plain, shown, shown_of_os
 from benchhub.analysis.words import duration
 from benchhub.bench.run_page.settings import setting_rows
 from benchhub.reports.comparison import csv as comparison_csv
@@ -15,6 +15,7 @@ from benchhub.reports.comparison.answers import environment
 from benchhub.reports.comparison.answers.systems import Side, flat, side_by_side
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.entries import Entries, Entry
+from runners.poolers.settings import QUERIES
 
 from .results import from_csv
 
@@ -28,6 +29,8 @@ OF_SYSTEMS = (
     "version", "kind", "hardware", "instance", "server", "driver", "build", "volatile_storage", "path", "pooler",
 )  # fmt: skip
 ASKED_OF_SYSTEMS = ("settings", "os_settings")
+# Of a pooler, as asked for and as found: texts that are shown where their form is plain.
+OF_POOLERS = {name for query in QUERIES for name in (f"pooler {query}", f"pooler: {query.replace('_', ' ')}")}
 # Facts that name who made the machine.
 OF_VENDORS = (
     "model",
@@ -84,7 +87,7 @@ def _side(side: Side) -> Node:
 def _environment(comparison: Comparison) -> list[Node]:
     if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
-    table = _sides("found-table", "Environment", comparison.environment, comparison.entries)
+    table = _sides("found-table", "Environment", _public(comparison.environment), comparison.entries)
     remarks = [nodes.paragraph(text, "caption") for text in comparison.environment_remarks]
     return [nodes.paragraph(environment.WHERE, "caption"), *remarks, table]
 
@@ -131,7 +134,11 @@ def _differences(comparison: Comparison) -> list[Node]:
 def _public_differences(comparison: Comparison) -> list[Side]:
     """Return the differences without those that any of the systems must keep back."""
     kept_back = {name for entry in comparison.entries for name in _kept_back(entry.system.description)}
-    return [side for side in comparison.differences if side.name not in kept_back]
+    return [side for side in _public(comparison.differences) if side.name not in kept_back]
+
+
+def _public(sides: Iterable[Side]) -> list[Side]:
+    return [side for side in sides if side.name not in OF_POOLERS or all(map(is_plain, side.values))]
 
 
 def _kept_back(description: Mapping[str, Any]) -> set[str]:

@@ -15,8 +15,8 @@ import pytest
 from django.test import Client
 
 from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.bench.models import Experiment, Found, System
-from benchhub.catalog.models import Configuration, Host, Instance
+from benchhub.bench.models import Experiment, Found, Result, System
+from benchhub.catalog.models import Configuration, Host, Instance, PgBuild
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.systems import KEPT_BACK
@@ -51,10 +51,19 @@ filer7.canary.example:/vol/kiln /mnt/kiln_nfs nfs4 rw,addr=10.20.30.41 0 0
 //CANARYFILER/share /mnt/smb cifs rw,username=canary 0 0
 canarypool/pg /srv/tank-of-canary zfs rw 0 0
 """
+# What the owner of a pooler may write into two of its settings: SQL, and so anything.
+POOLING = {
+    "version": "1.23.1", "pool_mode": "transaction", "pool_size": "20",
+    "server_reset_query": f"SET app.key = '{SECRET}'", "server_check_query": f"SELECT '{FOLDER}'",
+}  # fmt: skip
+BUILT = f"'--prefix={FOLDER}/builds/canaryd19e57' '--with-llvm'"
+GRANT = {"settings": {}, "settings_in_force": {}, "restart": ["sudo", "-n", "systemctl", "restart", "canary@kiln"]}
+MARK = f"zyzzyva:{FOLDER} changes settings of this server already."
 SETTINGS = {"fsync": "off", **SECRETS}
 NAMES_BEFORE = {"instance": "kiln-before", "server": "zyzzyva-before.rack9.example.org"}
 DESCRIPTION = {
-    "version": 1, **NAMES_BEFORE, "settings": SETTINGS, "os_settings": OS_SETTINGS, "unheard_of": {"key": "canary66"},
+    "version": 1, **NAMES_BEFORE, "pooler": {"kind": "PgBouncer", "machine": "Acme Z9", **POOLING},
+    "settings": SETTINGS, "os_settings": OS_SETTINGS, "unheard_of": {"key": "canary66"},
 }  # fmt: skip
 FILES = ("", "report", "data.json", "page.html", "report.html", "card.png")
 
@@ -90,8 +99,8 @@ def description():
 
 @pytest.fixture
 def pooler():
-    """Return the pooler that all loads went through, as a part of their specs."""
-    return {"pooler": POOLER}
+    """Return the pooler that all loads went through and the grant for their server, as parts of their specs."""
+    return {"pooler": POOLER, "server_settings": GRANT}
 
 
 @pytest.fixture
@@ -114,9 +123,12 @@ def shared(comparison, publisher, systems):
     Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Instance.objects.update(pooler=POOLER["kind"], pooler_address=POOLER["address"], pooler_port=POOLER["port"])
+    PgBuild.objects.update(configure_options=BUILT)
+    Result.objects.update(doubts=[{"code": "server-settings-left", "text": MARK}])
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
         facts = {"kernel": f"6.1 on {FOLDER}", "filesystems": storage.filesystems(MOUNTS, "", "", {})}
+        row.pooler = POOLING
         row.host = {"zyzzyva.rack9.example.org": facts}
         row.settings |= {
             name: {"setting": SECRET, "unit": None, "source": "configuration file"}
