@@ -18,6 +18,8 @@ from runners.ssh import Connections, Target
 
 SNAPSHOT_TIMEOUT_S = 30.0
 HOST_BYTES = 64 << 10
+# Of a snapshot, and in it of what psql printed and complained: some 200 kB are honest.
+MOST_BYTES, MOST_SERVER_BYTES, MOST_ERROR_BYTES = 2 << 20, 1 << 20, 50_000
 QUIET_S = 0.3
 MOST_REMARKS, LONGEST_REMARK = 50, 1000
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -81,9 +83,11 @@ def snapshot_command(bin_directory: str) -> str:
     psql = f"{shlex.quote(bin_directory + '/psql')} -X -q -A -t -w -v ON_ERROR_STOP=0"
     return f"""\
 {HOST_COMMAND}{CHILDREN_COMMAND}\
-PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL'
+PGAPPNAME=benchhub-snapshot {psql} -v awaited="$PGAPPNAME" -f - 2> snapshot.err <<'END_OF_SQL' |
 {snapshot_sql()}END_OF_SQL
-while IFS= read -r line; do echo "remark|$line"; done < snapshot.err
+    head -c {MOST_SERVER_BYTES}
+echo
+head -c {MOST_ERROR_BYTES} snapshot.err | while IFS= read -r line; do echo "remark|$line"; done
 rm -f snapshot.err
 {HOST_COMMAND}{CHILDREN_COMMAND}"""
 
@@ -98,8 +102,10 @@ def quiet_command(seconds: float = QUIET_S) -> str:
 
 
 def parse_snapshot(text: bytes) -> Snapshot:
-    """Read a snapshot; what cannot be read is left out, with a sentence in `remarks`."""
-    lines = [line for line in text.replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line]
+    """Read a snapshot, its first MOST_BYTES; what cannot be read is left out, with a sentence in `remarks`."""
+    lines = [
+        line for line in text[:MOST_BYTES].replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line
+    ]
     pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
     values, remarks = _json_values(pairs)
     return Snapshot(

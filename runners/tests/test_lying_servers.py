@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runners.contract import Endpoint, RunSpec, ServerSettings
-from runners.counters import snapshot_command
+from runners.counters import MOST_BYTES, parse_snapshot, snapshot_command
 from runners.server_settings.script import FILE, files
 from runners.telemetry.collector import files as telemetry_files
 
@@ -90,6 +90,16 @@ def test_a_snapshot_of_a_server_that_lies_runs_no_command_on_the_driver(lie, tmp
     _carry_out(snapshot_command(str(Path(PSQL).parent)), liar, tmp_path)
     assert any("pg_stat_wal" in query for query in liar.queries)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_talks_without_end_fills_neither_a_snapshot_nor_the_memory_of_its_reader(lie, tmp_path):
+    line = 'setting|{"name":"a%d","setting":"x","unit":null,"source":"default"}'
+    liar = lie({"pg_settings": "\n".join(line % number for number in range(40_000)), "": ""})
+    text = _carry_out(snapshot_command(str(Path(PSQL).parent)), liar, tmp_path).stdout
+    assert len(text) < MOST_BYTES
+    assert parse_snapshot(text).host_last["uptime_s"] > 0
+    endless = b"".join(b'setting|{"name":"a%d","setting":""}\n' % number for number in range(200_000))
+    assert len(parse_snapshot(endless).settings) < MOST_BYTES / 30
 
 
 def test_a_collector_at_a_server_that_lies_runs_no_command_on_the_driver(lie, tmp_path):
