@@ -151,7 +151,7 @@ def _unknown(name: str, server: Server) -> str:
 
 def _beyond_memory(parameter: Parameter, value: str, server: Server) -> str:
     size = unit_bytes(parameter.unit)
-    if parameter.name not in MEMORY or not size or server.memory_bytes is None:
+    if parameter.name not in MEMORY or parameter.kind != "integer" or not size or server.memory_bytes is None:
         return ""
     if int(in_force(parameter, value)) * size <= server.memory_bytes:
         return ""
@@ -174,7 +174,7 @@ def _contradictions(values: Mapping[str, str], server: Server) -> Iterator[str]:
     def number(name: str) -> int:
         default = server.parameters[name].default if name in server.parameters else ""
         text = values.get(name, default)
-        return int(text) if text.lstrip("-").isdecimal() else 0
+        return int(text) if text.removeprefix("-").isdecimal() else 0
 
     reserved = number("superuser_reserved_connections") + number("reserved_connections")
     if {"max_connections", "superuser_reserved_connections", "reserved_connections"} & values.keys() and reserved >= (

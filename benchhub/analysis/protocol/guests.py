@@ -43,6 +43,8 @@ def beyond_bounds(name: str, value: str, in_force: str) -> str:
     """
     if name != "max_connections":
         return ""
+    if not value.isdecimal():
+        return f"{name} is no number of connections there: test the instance again."
     if in_force.isdecimal() and int(value) < int(in_force):
         return f"{name} is {in_force} there, and runs only raise it: leave it out, or write {in_force} or more."
     if int(value) > MOST_CONNECTIONS:

@@ -1,5 +1,8 @@
 """What a keeper's log says of a run: by hand, then whatever a host may write there."""
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,3 +57,15 @@ def test_a_server_that_names_settings_oddly_adds_none_of_them():
     assert read_parameters(f'{{"jit": {row}, "a b": {row}, "x;DROP": {row}}}') == {
         "jit": {"kind": "bool", "context": "user", "default": "on"}
     }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"highest": "9" * 5000}, {"lowest": "abc"}, {"default": "nan"}, {"default": "--5"}, {"kind": "x"}, {"choices": 5}],
+)
+def test_a_setting_that_no_plan_could_reckon_with_is_no_answer(fault):
+    row = {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"}
+    honest = {**row, "default": "4096", "choices": None}
+    assert read_parameters(json.dumps({"work_mem": honest}))["work_mem"]["highest"] == "2147483647"
+    with pytest.raises((ValueError, TypeError)):
+        read_parameters(json.dumps({"work_mem": honest, "max_connections": {**honest, **fault}}))
