@@ -15,7 +15,7 @@ from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest
 from benchhub.catalog.models import Host
 from runners import tools
-from runners.contract import Outputs
+from runners.contract import PREPARATION_FAILED, Outputs
 from runners.script import has_lost_program
 from runners.server_settings import answer as server_answer
 from runners.ssh import Target
@@ -28,6 +28,11 @@ PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
 HELD = (
     "Another BenchHub, or another work directory, has changed settings of its server: the run starts when they are put"
     " back. If that never comes: the comment of the role benchhub_keeper on the server says where it runs."
+)
+MOST_HELD = 5
+HELD_AGAIN = (
+    f"Another BenchHub, or another work directory, had changed settings of {{}} at {MOST_HELD} starts of a run: the"
+    " comment of the role benchhub_keeper on that server says where it runs. See that it ends, then resume."
 )
 # A server that restarts is back in seconds; one that is gone for longer is not asked more often than once in a lease.
 FIRST_REST_S = 5
@@ -74,9 +79,13 @@ def _lacked_data_set(failed: Failed) -> bool:
 
 
 def _met_another(failed: Failed) -> bool:
-    if not server_answer.is_held(text_of(failed.outputs.stderr)):
+    """Try again where its keeper met another one; a server may say the same words in any later step."""
+    is_of_keeper = failed.job.spec.server_settings is not None and failed.outputs.returncode == PREPARATION_FAILED
+    if not is_of_keeper or not server_answer.is_held(text_of(failed.outputs.stderr)):
         return False
     queue.go_back(failed.run, failed.claim, HELD)
+    if failed.run.attempts.filter(reason=HELD).count() >= MOST_HELD:
+        queue.pause(failed.run.experiment, HELD_AGAIN.format(failed.run.system.instance))
     return True
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench.execute import answers, inspections, jobs
+from benchhub.bench.execute import answers, inspections, jobs, returns
 from benchhub.bench.execute.steps import end
 from benchhub.bench.execute.steps.contract import Cancelled, Ended, Looked, Refused, Started, Withdrawn
 from benchhub.bench.execute.steps.server import put_back_settings
@@ -193,14 +193,39 @@ def test_a_run_whose_server_stays_changed_for_hours_lets_its_host_go_and_a_perso
     assert planned.runs.get(pk=claim.run_id).state == State.QUEUED and not Hold.objects.exists()
 
 
+def end_held(job_, returncode=96):
+    """Write the end of a run whose server says, with this exit code, that another keeper has changed it."""
+    text = f"Server setting error: x:/y {server_answer.HELD}\n"
+    collected = Collected(Outputs(returncode, b"", text.encode(), {}), {}, {})
+    written(replace(job_, state=State.COLLECTING), Ended(collected, None, Readings(Reading(error=ValueError("none")))))
+
+
+def test_a_server_that_is_held_whenever_a_run_begins_pauses_its_experiment(under_way):
+    job_, _, planned = under_way
+    run = collecting(job_, planned)
+    for number in range(2, returns.MOST_HELD + 1):
+        run.attempts.create(number=number, outcome=State.FAILED, reason=answers.HELD, ended_at=Now())
+    end_held(job_)
+    planned.refresh_from_db()
+    assert planned.pause_reason.startswith("Another BenchHub, or another work directory, had changed settings of")
+
+
+def test_what_a_server_says_in_a_later_step_does_not_put_its_run_back_into_the_queue(under_way):
+    job_, _, planned = under_way
+    run = collecting(job_, planned)
+    end_held(job_, returncode=2)
+    run.refresh_from_db()
+    assert run.state == State.FAILED
+
+
 def test_a_run_that_meets_another_benchhub_on_its_server_goes_back_to_the_queue(under_way):
     job_, host, planned = under_way
     run = collecting(job_, planned)
-    collected = Collected(Outputs(96, b"", f"Server setting error: x:/y {server_answer.HELD}\n".encode(), {}), {}, {})
-    written(replace(job_, state=State.COLLECTING), Ended(collected, None, Readings(Reading(error=ValueError("none")))))
+    end_held(job_)
     run.refresh_from_db()
     host.refresh_from_db()
     assert (run.state, run.attempts.get().reason, host.paused_at) == (State.QUEUED, answers.HELD, None)
+    assert run.experiment.pause_reason == ""
 
 
 def collecting(job_, planned):
