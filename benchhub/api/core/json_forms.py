@@ -16,6 +16,7 @@ from benchhub.catalog.workloads.setting_lines import write_settings
 from . import problems
 
 MOST_NAMES, LONGEST_NAME = 20, 80
+MOST_ADJUSTED = 18  # the exponent of the first digit: what a Decimal of Python's usual 28 digits can round
 
 
 class Strict(serializers.Serializer):
@@ -61,9 +62,18 @@ def json_field(field: forms.Field, is_usual: bool = False) -> serializers.Field:
     return _plain(field, options)
 
 
+class Number(serializers.DecimalField):
+    """A decimal number of at most 10^19: written out, one of a few characters may have millions of digits."""
+
+    def validate_precision(self, value: Decimal) -> Decimal:
+        if abs(value.adjusted()) > MOST_ADJUSTED:
+            self.fail("invalid")
+        return super().validate_precision(value)
+
+
 def _plain(field: forms.Field, options: dict[str, Any]) -> serializers.Field:
     if isinstance(field, forms.DecimalField):
-        return serializers.DecimalField(max_digits=field.max_digits, decimal_places=field.decimal_places, **options)
+        return Number(max_digits=field.max_digits, decimal_places=field.decimal_places, **options)
     if isinstance(field, forms.IntegerField):
         words = {
             code: field.error_messages[code] for code in ("min_value", "max_value") if code in field.error_messages

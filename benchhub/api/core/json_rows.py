@@ -11,7 +11,7 @@ from benchhub.ui import row_cells
 from benchhub.ui.row_cells import YES_NO, Field
 from benchhub.ui.row_set import OF_ROW, RowSet
 
-from .json_forms import Strict
+from .json_forms import Number, Strict
 
 
 def serializer_of(fields: Sequence[Field], name: str) -> Any:
@@ -26,7 +26,7 @@ def _field(field: Field) -> serializers.Field:
     if field.kind == "choice":
         return serializers.ChoiceField(choices=[(value, label) for value, label in field.choices], **options)
     if field.kind == "number":
-        return serializers.DecimalField(max_digits=None, decimal_places=None, **options)
+        return Number(max_digits=None, decimal_places=None, **options)
     if field.kind == "day":
         return serializers.DateField(**options)
     if field.kind == "names":

@@ -178,6 +178,13 @@ def test_a_price_sheet_is_added_up_and_revised(admin, hardware):
     assert PriceSheet.objects.get(pk=pk).retired_at is not None
 
 
+@pytest.mark.parametrize("number", ["1e999", "1e-300000000", "1e999999999999", "0e99999999"])
+def test_a_number_of_few_characters_and_millions_of_digits_is_no_number(admin, number):
+    sheet = {"currency": "EUR", "lines": [{"description": "Server", "unit_price": number, "quantity": "2"}]}
+    assert pointers(admin.send("post", "price-sheets/preview/", sheet)) == ["/lines/0/unit_price"]
+    assert "/latency_limit_ms" in pointers(admin.send("post", "experiments/plan/", {"latency_limit_ms": number}))
+
+
 def test_a_price_is_added_and_money_stays_decimal(admin, hardware):
     sent = {
         "of": f"hardware:{hardware.pk}", "description": "Box", "amount": "12000.10", "currency": "eur",
