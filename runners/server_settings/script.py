@@ -43,8 +43,8 @@ COMMENT ON ROLE {MARK} IS :'mark';
 COMMIT;"""
 # A standby has the mark of its primary, whose settings are another server's.
 HOLDER_QUERY = (
-    f"SELECT coalesce(left(shobj_description(oid, 'pg_authid'), 1000), 'Somebody') FROM pg_roles WHERE rolname = '{MARK}'"
-    " AND NOT pg_is_in_recovery()"
+    "SELECT coalesce(left(shobj_description(oid, 'pg_authid'), 1000), 'Somebody') FROM pg_roles"
+    f" WHERE rolname = '{MARK}' AND NOT pg_is_in_recovery()"
 )
 UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles

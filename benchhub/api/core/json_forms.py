@@ -68,7 +68,8 @@ class Number(serializers.DecimalField):
     def validate_precision(self, value: Decimal) -> Decimal:
         if abs(value.adjusted()) > MOST_ADJUSTED:
             self.fail("invalid")
-        return super().validate_precision(value)
+        amount: Decimal = super().validate_precision(value)
+        return amount
 
 
 def _plain(field: forms.Field, options: dict[str, Any]) -> serializers.Field:
