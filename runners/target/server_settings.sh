@@ -125,10 +125,12 @@ server_apply() {
     [ -z "$unmet" ] || { echo "$unmet" >&2; return 1; }
 }
 
-# A server that a restart of ours did not bring back gets its lines of before, where this account owns the file.
+# A server that a restart of ours did not bring back gets its lines of before, where this account owns file and folder. The
+# server has named the folder: in one of somebody else's a link would lead to any file of this account.
 server_revive() {
-    file=$(cat "$server_state/data_directory")/postgresql.auto.conf
-    [ -e "$server_state/restarting" ] && [ -f "$server_state/auto.conf" ] && [ -O "$file" ] || return 1
+    folder=$(cat "$server_state/data_directory") file=$folder/postgresql.auto.conf
+    [ -e "$server_state/restarting" ] && [ -f "$server_state/auto.conf" ] || return 1
+    [ -O "$folder" ] && [ -f "$file" ] && [ ! -L "$file" ] && [ -O "$file" ] || return 1
     {
         grep -i -v -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$file"
         grep -i -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$server_state/auto.conf"

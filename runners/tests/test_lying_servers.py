@@ -12,7 +12,7 @@ import pytest
 
 from runners.contract import Endpoint, RunSpec, ServerSettings
 from runners.counters import MOST_BYTES, parse_snapshot, snapshot_command
-from runners.server_settings.script import FILE, files
+from runners.server_settings.script import FILE, SCRIPTS, files
 from runners.telemetry.collector import files as telemetry_files
 
 PSQL = shutil.which("psql")
@@ -137,3 +137,25 @@ server_sql_left "$(cat state/rows)" | server_ask
     done = _carry_out(text, liar, tmp_path)
     assert not (tmp_path / "taken").exists() and not (tmp_path / "state").exists()
     assert b"nothing of that is carried out" in done.stderr
+
+
+def test_a_folder_that_a_server_names_leads_to_no_other_file_of_the_account(tmp_path):
+    (tmp_path / FILE).write_text((SCRIPTS / FILE).read_text())
+    (tmp_path / "secret").write_text("a key of the account\n")
+    for name in ("named", "state"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "named" / "postgresql.auto.conf"
+    link.symlink_to(tmp_path / "secret")
+    state = {"data_directory": f"{tmp_path}/named\n", "restarting": "", "auto.conf": "work_mem = '4MB'\n"}
+    for name, text in state.items():
+        (tmp_path / "state" / name).write_text(text)
+    lines = [
+        f". ./{FILE}",
+        "server_restart() { :; }",
+        "server_pattern=work_mem server_state=$(pwd)/state",
+        "server_revive",
+    ]
+    done = subprocess.run(["/bin/sh", "-c", "\n".join(lines)], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 1, done.stderr
+    assert link.is_symlink() and list((tmp_path / "named").iterdir()) == [link]
+    assert (tmp_path / "secret").read_text() == "a key of the account\n"
