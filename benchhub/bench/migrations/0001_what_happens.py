@@ -47,22 +47,6 @@ DROP FUNCTION benchhub_run_moves;
 
 
 class Migration(migrations.Migration):
-    # A warehouse that was kept has applied these; they were one file each until the first release.
-    replaces = [
-        ("bench", "0001_warehouse"),
-        ("bench", "0002_enforce_the_moves_of_a_run"),
-        ("bench", "0003_run_failed_runs_again"),
-        ("bench", "0004_order_pause_and_confine_what_waits"),
-        ("bench", "0005_know_the_workers"),
-        ("bench", "0006_remember_what_targets_may_forget"),
-        ("bench", "0007_design_experiments_and_set_runs_aside"),
-        ("bench", "0008_grow_plans_from_their_results"),
-        ("bench", "0009_bring_results_in"),
-        ("bench", "0010_offer_rates_to_an_open_loop"),
-        ("bench", "0011_declare_protocols_comparable"),
-        ("bench", "0012_tell_webhooks_of_ends"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -57,20 +57,6 @@ def trigger(table: str, when: str, function: str) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-    # A warehouse that was kept has applied these; they were one file each until the first release.
-    replaces = [
-        ("catalog", "0001_warehouse"),
-        ("catalog", "0002_refuse_rewriting_what_results_cite"),
-        ("catalog", "0003_retire_instances"),
-        ("catalog", "0004_price_sheets_and_all_licence_rules"),
-        ("catalog", "0005_never_rewrite_price_sheets"),
-        ("catalog", "0006_pause_hosts_and_say_since_when_they_are_away"),
-        ("catalog", "0007_a_right_to_write_scripts"),
-        ("catalog", "0008_know_hosts_by_brought_results"),
-        ("catalog", "0009_discounts_on_several_at_once_and_fees_by_the_month"),
-        ("catalog", "0010_prices_of_less_than_a_cent_and_surcharges"),
-    ]
-
     initial = True
 
     dependencies = []

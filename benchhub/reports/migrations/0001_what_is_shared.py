@@ -16,12 +16,6 @@ def append_only(table: str) -> migrations.RunSQL:
 
 
 class Migration(migrations.Migration):
-    # A warehouse that was kept has applied these; they were one file each until the first release.
-    replaces = [
-        ("reports", "0001_share_comparisons"),
-        ("reports", "0002_freeze_snapshots"),
-    ]
-
     initial = True
 
     dependencies = [
