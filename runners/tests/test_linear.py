@@ -248,7 +248,7 @@ LINES = {
 @pytest.mark.parametrize("name", PARSERS)
 @pytest.mark.parametrize("line", LINES)
 def test_a_parser_runs_lines_that_grow_with_its_text(name: str, line: str) -> None:
-    few, many = (lines_run(PARSERS[name](LINES[line] * number)) for number in (150, 300))
+    few, many = (lines_run(PARSERS[name](LINES[line] * number)) for number in (50, 100))
     assert many <= MOST_GROWTH * few + FEW_STEPS
 
 
@@ -264,8 +264,8 @@ def test_lines_of_python_that_grow_faster_are_seen() -> None:
 
 @pytest.mark.parametrize("text", ["\n", " ", "7", "x", "\r\n", "[ ", "progress: ", "tps = ", "transactions:", "- "])
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_megabyte_of_it_is_read_without_an_error_that_is_none_of_ours(name: str, text: str) -> None:
+def test_much_of_it_is_read_without_an_error_that_is_none_of_ours(name: str, text: str) -> None:
     try:
-        PARSERS[name](text * (1_000_000 // len(text)))()
+        PARSERS[name](text * (100_000 // len(text)))()
     except tools.UNREADABLE:
         assert not name.endswith(("stdout", "stderr", "alone")), "a parser of a tool fails with a reason"

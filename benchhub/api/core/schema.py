@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 
 from . import examples, problems
@@ -83,6 +83,16 @@ class Described(AutoSchema):
     def get_description(self) -> str:
         scope = scope_of(self.view, self.method)
         return "\n\n".join(filter(None, (super().get_description(), f"Takes the scope `{scope}`.")))
+
+
+class TimeOfDay(OpenApiSerializerFieldExtension):
+    """Describes a time without its zone, which the format `time` of JSON Schema would demand."""
+
+    target_class = "rest_framework.serializers.TimeField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, str]:
+        return {"type": "string", "pattern": "^[0-2][0-9]:[0-5][0-9]"}
 
 
 class Bearer(OpenApiAuthenticationExtension):

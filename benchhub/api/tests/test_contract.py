@@ -6,7 +6,7 @@ import pytest
 import schemathesis
 import yaml
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import (
@@ -22,11 +22,12 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
+from benchhub.catalog.models import Hardware
 from benchhub.wsgi import application
 from conftest import CLONE
 
 # `make test-api` makes up 40 each, and besides a wrong value for each field alone: some minutes.
-EXAMPLES = int(os.environ.get("API_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "1"))
 IS_THOROUGH = EXAMPLES >= 40
 SETTINGS = settings(
     max_examples=EXAMPLES,
@@ -62,11 +63,16 @@ def one_connection():
         signal.connect(close_old_connections)
 
 
-@pytest.fixture
-def authorization(experiment, waiting):
-    """A token that opens everything, in a warehouse that has rows of most kinds."""
-    testing.with_everything(experiment.runs.filter(clients=8).first())
-    return program(make_user("ada", Role.ADMINISTRATOR), *tokens.SCOPES).defaults["HTTP_AUTHORIZATION"]
+@pytest.fixture(scope="module")
+def authorization(django_db_setup, django_db_blocker):
+    """A token that opens everything, in a warehouse that has rows of most kinds: the same before each test."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        host, hardware = testing.make_host(), Hardware.objects.create(name="Box", sockets=2, cores_per_socket=10)
+        systems = [testing.make_system(version, host, hardware) for version in ("16", "18")]
+        testing.with_everything(testing.make_two_curves(systems).runs.filter(clients=8).first())
+        testing.make_run(testing.make_experiment(systems[:1], name="Waiting"), systems[0], 1, 1)
+        yield program(make_user("ada", Role.ADMINISTRATOR), *tokens.SCOPES).defaults["HTTP_AUTHORIZATION"]
+        transaction.set_rollback(True)
 
 
 def check_answer(case, authorization):
