@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-api test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
+.PHONY: test-api test-whole test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -20,6 +20,7 @@ help:
 	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make test-api     make up requests to the API for some minutes, each field wrong in every way"
+	@echo "make test-whole   run whole what 'make test' runs in part: each page in light and dark, wide and narrow; versions; sizes"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
@@ -53,6 +54,12 @@ test-matrix: python
 
 test-api: venv-dev
 	API_EXAMPLES=$(or $(EXAMPLES),40) $(RUN) -m pytest -n auto benchhub/api/tests/test_contract.py
+
+# Whatever asks for WHOLE, or is marked `whole`; each of these files runs a part of it in `make test` too.
+test-whole: venv-dev
+	@$(RUN) tests/packages.py
+	WHOLE=1 $(RUN) -m pytest -n auto --dist loadfile -p no:randomly \
+		$(or $(FILES),$$(grep -rlE 'WHOLE|mark\.whole' --include='test_*.py' benchhub runners tests))
 
 bench-overhead: venv
 	@$(RUN) -m benchmarks.overhead

@@ -33,6 +33,8 @@ from benchhub.embedded.sshd import SshTarget
 from tests import places
 
 CLONE = Path(__file__).resolve().parent
+# `make test-whole` sets it: what a test otherwise tries on few examples it tries on all.
+WHOLE = "WHOLE" in os.environ
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 
 if "SECRET_KEY" not in os.environ:
@@ -111,8 +113,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: none is left to one process when the others have ended."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: none is left to one process when the others have ended.
+
+    Tests that are marked `whole` are run by `make test-whole` alone.
+    """
+    if not WHOLE:
+        dropped = [item for item in items if item.get_closest_marker("whole")]
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if not item.get_closest_marker("whole")]
     long_files = {item.path for item in items if item.get_closest_marker("long")}
     items.sort(key=lambda item: item.path not in long_files)
 

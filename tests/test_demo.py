@@ -24,7 +24,7 @@ from benchhub.demo.servers import target_marker
 from benchhub.embedded import EmbeddedError, account, ports, proc
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import MARKER
-from conftest import CLONE
+from conftest import CLONE, WHOLE
 from tests import places
 
 pytestmark = pytest.mark.long
@@ -159,20 +159,14 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     assert "  Runs of 1 s on one machine support no verdict on the two builds.\n" in first.stdout
     assert "\x1b" not in first.stdout and "\r" not in first.stdout, "control characters without a terminal"
     assert left_running(clone) == []
-    before = experiment(clone)
-
-    anew = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=1", "--levels=1 8")
-    assert anew.returncode == 0, anew.stdout
-    assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
-    assert "There before" not in first.stdout + anew.stdout, "whatever they show is of their own start"
-    assert ": loaded" in first.stdout
-    assert ": loaded" not in anew.stdout, "the data sets of the first run serve again"
-    assert left_running(clone) == []
+    if WHOLE:
+        check_that_a_second_start_measures_anew(clone, first.stdout)
 
     latest = experiment(clone)
-    with serving(clone) as (demo, lines):
+    with taken_port(clone) as port, serving(clone) as (demo, lines):
+        assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
         assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
-        assert "  There before, of an earlier start: 4 runs" in lines
+        assert any(line.startswith("  There before, of an earlier start: ") and "4 runs" in line for line in lines)
         assert "  Nothing was left to run at this start: all succeeded" in lines
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
@@ -195,6 +189,29 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
         assert demo.wait(60) == 0
     assert left_running(clone) == []
     assert not (clone / "var/run/environment.json").exists()
+
+
+def check_that_a_second_start_measures_anew(clone: Path, first_output: str) -> None:
+    before = experiment(clone)
+    anew = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=1", "--levels=1 8")
+    assert anew.returncode == 0, anew.stdout
+    assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
+    assert "There before" not in first_output + anew.stdout, "whatever they show is of their own start"
+    assert ": loaded" in first_output
+    assert ": loaded" not in anew.stdout, "the data sets of the first run serve again"
+    assert left_running(clone) == []
+
+
+@contextlib.contextmanager
+def taken_port(clone: Path) -> Iterator[int]:
+    """Hold the port at which the last start served."""
+    home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
+    port = int(json.loads((home / "ports.json").read_text())["web"])
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        yield port
 
 
 def check_that_the_doctor_looks_at_the_demonstration(clone: Path) -> None:
@@ -239,28 +256,12 @@ def check_that_a_restarted_target_is_kept(clone: Path, demo: subprocess.Popen[st
     assert proc.is_alive(proc.Identity(**json.loads(after)["identity"]))
 
 
-def remembered_web_port(clone: Path) -> int:
-    """Return the port of the last start, which is made now where no test of this clone made one."""
-    home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
-    if not (home / "ports.json").exists():
-        with serving(clone) as (demo, _lines):
-            demo.send_signal(signal.SIGTERM)
-            assert demo.wait(60) == 0
-    return int(json.loads((home / "ports.json").read_text())["web"])
-
-
-def test_a_taken_port_is_replaced_and_named_and_what_a_kill_leaves_ends_by_itself(clone: Path) -> None:
-    """One start for both: it takes as long as all that is measured in these tests."""
-    port = remembered_web_port(clone)
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", port))
-        other.listen()
-        with serving(clone) as (demo, lines):
-            assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
-            assert left_running(clone) != []
-            demo.kill()
-            demo.wait()
+@pytest.mark.whole
+def test_what_a_kill_leaves_ends_by_itself(clone: Path) -> None:
+    with serving(clone) as (demo, _lines):
+        assert left_running(clone) != []
+        demo.kill()
+        demo.wait()
     deadline = time.monotonic() + PATIENCE_S
     while left_running(clone) and time.monotonic() < deadline:
         time.sleep(0.2)  # each ends when it notices that its supervisor is gone

@@ -1,12 +1,11 @@
 """Every page, in light and dark, wide and narrow, has no fault that axe-core calls moderate, serious or critical.
 
-Each look at a page is in the next of the four ways, as pages share most of their parts; `make test-pages` looks at each
+Each look at a page is in the next of the four ways, as pages share most of their parts; `make test-whole` looks at each
 in all four.
 """
 
 import hashlib
 import itertools
-import os
 import re
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from benchhub.bench.models import Protocol
 from benchhub.reports.published import files
 from benchhub.reports.sharing import publish
 from benchhub.reports.tuning.testing import CUMULATIVE, make_series
+from conftest import WHOLE
 
 from . import pages
 from .pages import PAGES
@@ -92,7 +92,7 @@ def sign_in(tab):
 def faults(tab, views=()):
     """Return the faults that axe finds, by scheme and width."""
     sentences_by_view = {}
-    for scheme, width in views or (VIEWS if "PAGES_IN_ALL_VIEWS" in os.environ else [next(IN_TURN)]):
+    for scheme, width in views or (VIEWS if WHOLE else [next(IN_TURN)]):
         tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         tab.set_viewport_size({"width": width, "height": 900})
         if sentences := tab.evaluate(RUN):

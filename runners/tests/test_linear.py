@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import runners
+from conftest import WHOLE
 from runners import collection, counters, job, probe, readings, tools
 from runners.contract import Outputs
 from runners.telemetry import series
@@ -34,6 +35,8 @@ from runners.tools.tatp import log as tatp_log
 from runners.tools.tatp.testing import SPEC as TATP_SPEC
 
 SIZES = 90, 180
+NUMBERS = (150, 300) if WHOLE else (50, 100)
+SIZE = 1_000_000 if WHOLE else 100_000
 # Twice the text may take twice the steps; four times would be the square.
 MOST_GROWTH = 2.6
 FEW_STEPS = 400
@@ -248,7 +251,7 @@ LINES = {
 @pytest.mark.parametrize("name", PARSERS)
 @pytest.mark.parametrize("line", LINES)
 def test_a_parser_runs_lines_that_grow_with_its_text(name: str, line: str) -> None:
-    few, many = (lines_run(PARSERS[name](LINES[line] * number)) for number in (50, 100))
+    few, many = (lines_run(PARSERS[name](LINES[line] * number)) for number in NUMBERS)
     assert many <= MOST_GROWTH * few + FEW_STEPS
 
 
@@ -266,6 +269,6 @@ def test_lines_of_python_that_grow_faster_are_seen() -> None:
 @pytest.mark.parametrize("name", PARSERS)
 def test_much_of_it_is_read_without_an_error_that_is_none_of_ours(name: str, text: str) -> None:
     try:
-        PARSERS[name](text * (100_000 // len(text)))()
+        PARSERS[name](text * (SIZE // len(text)))()
     except tools.UNREADABLE:
         assert not name.endswith(("stdout", "stderr", "alone")), "a parser of a tool fails with a reason"

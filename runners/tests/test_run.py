@@ -74,7 +74,7 @@ def restarted_cluster(request):
     os.kill(int(number), signal.SIGQUIT)
 
 
-@pytest.mark.parametrize("major", [15, 16, 18])
+@pytest.mark.parametrize("major", [*(pytest.param(major, marks=pytest.mark.whole) for major in (15, 16)), 18])
 async def test_a_run_of_pgbench_is_counted_by_the_server_as_it_was_counted_by_pgbench(
     connections, target, daemon, request, major
 ):
@@ -117,7 +117,7 @@ def _assert_plausible(before, changes, major, result):
     assert before.system_identifier.isdigit()
 
 
-@pytest.mark.parametrize("major", [15, 16, 18])
+@pytest.mark.parametrize("major", [*(pytest.param(major, marks=pytest.mark.whole) for major in (15, 16)), 18])
 async def test_the_telemetry_of_a_run_sees_machine_and_server_second_by_second(
     connections, target, daemon, request, major
 ):

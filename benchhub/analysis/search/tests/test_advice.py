@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from benchhub.analysis.search.advice import Goal, advise, rungs, scores
 from benchhub.analysis.search.belief import Trial
 from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
+from conftest import WHOLE
+
+SEEDS = range(1, 7) if WHOLE else range(3, 5)
 
 
 def two_humps(clients):
@@ -30,9 +33,9 @@ def humps_over_clients(clients):
 def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_grid(curve):
     """Twelve of 80 levels cannot always show a narrow hump; where one was missed, nothing is called known."""
     best = max(map(curve, LEVELS))
-    searches = [follow(curve, noise=0.005, seed=seed) for seed in range(1, 7)]
+    searches = [follow(curve, noise=0.005, seed=seed) for seed in SEEDS]
     good = [(advice, trials) for advice, trials in searches if curve(advice.best) >= 0.99 * best]
-    assert len(good) >= 4
+    assert len(good) >= len(SEEDS) * 2 / 3
     for advice, trials in good:
         assert len(trials) <= 0.15 * len(LEVELS)
         assert advice.low <= 1.02 * curve(advice.best) and advice.high >= 0.98 * curve(advice.best)
@@ -48,10 +51,11 @@ def test_a_flat_curve_is_known_to_be_flat_and_any_level_is_good_enough():
 def test_noise_is_told_from_shape_and_makes_the_budget_larger():
     # So precise that no level is ever certain: the budgets are what ends them.
     goal = Goal(runs=12, noisy_runs=16, precision=0.001, confidence=0.9999999)
-    noisy = [follow(scalability, goal, noise=0.1, seed=seed) for seed in range(3)]
-    quiet = [follow(scalability, goal, noise=0.003, seed=seed) for seed in range(3)]
+    seeds = range(3 if WHOLE else 1)
+    noisy = [follow(scalability, goal, noise=0.1, seed=seed) for seed in seeds]
+    quiet = [follow(scalability, goal, noise=0.003, seed=seed) for seed in seeds]
     # Twelve runs cannot always tell; most often they do.
-    assert sum(len(trials) == 16 and advice.noise > 0.015 for advice, trials in noisy) >= 2
+    assert sum(len(trials) == 16 and advice.noise > 0.015 for advice, trials in noisy) >= len(seeds) * 2 / 3
     assert all(len(trials) == 12 and advice.noise < 0.015 for advice, trials in quiet)
     assert {advice.stopped for advice, _ in noisy + quiet} == {"spent"}
 
@@ -145,7 +149,7 @@ def test_a_goal_that_cannot_be_reached_is_refused(wrong):
         Goal(**{"runs": 12, "noisy_runs": 24, **wrong})
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15 if WHOLE else 5, deadline=None)
 @given(st.data())
 def test_any_results_give_a_level_that_is_offered_or_an_end(data):
     levels = sorted(data.draw(st.sets(st.integers(1, 1000), min_size=1, max_size=12)))

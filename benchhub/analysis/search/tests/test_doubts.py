@@ -9,6 +9,7 @@ from benchhub.analysis.search.advice import CONFIRMED, FEWEST, Goal, advise
 from benchhub.analysis.search.belief import Trial, believe
 from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
 from benchhub.analysis.search.words import ISOLATED, reasons
+from conftest import WHOLE
 
 # Runs of 1 s on a busy machine: what repeats and neighbours say of each other is that they say nothing.
 JUMPING = [
@@ -27,7 +28,7 @@ def test_values_that_jump_threefold_are_noise_and_nothing_is_known():
 
 @pytest.mark.parametrize("noise", [0.15, 0.35])
 def test_noise_is_estimated_beyond_a_tenth(noise):
-    for seed in (1, 2):
+    for seed in (1, 2) if WHOLE else (1,):
         advice, trials = follow(scalability, noise=noise, seed=seed)
         assert noise / 2.5 <= advice.noise <= 2 * noise
         assert (advice.stopped, len(trials)) == ("spent", 24)
@@ -92,7 +93,7 @@ def test_sentences_say_what_is_amiss_and_what_no_run_can_show_where_all_is_well(
     assert spent.stopped == "spent" and reasons(spent)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15 if WHOLE else 5, deadline=None)
 @given(st.data())
 def test_the_best_level_was_run_and_what_is_known_was_run_again(data):
     levels = sorted(data.draw(st.sets(st.integers(1, 1000), min_size=2, max_size=12)))

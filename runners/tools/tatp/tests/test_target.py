@@ -110,6 +110,7 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     assert grown == sum(int(row[4]) - int(row[6]) for row in rows_told)
 
 
+@pytest.mark.whole
 def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Cluster, tmp_path: Path) -> None:
     spec = replace(spec_of(loaded), log_sampling_rate=0.1)
     assert run(loaded, tmp_path, TATP.verify_command(spec)).returncode == 0
@@ -185,7 +186,7 @@ def _assert_refused_are_not_in_response_times(value: dict[str, float], result: R
     assert logged["latency"] == pytest.approx(value["mqth"] * value["measured_s"], rel=0.45)
 
 
-@pytest.fixture(params=[15, 18])
+@pytest.fixture(params=[pytest.param(15, marks=pytest.mark.whole), 18])
 def other(request: pytest.FixtureRequest) -> Cluster:
     running: Cluster = request.getfixturevalue(f"cluster{request.param}")
     return running

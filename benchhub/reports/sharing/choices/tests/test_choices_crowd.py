@@ -1,5 +1,7 @@
 """Many readers ask for choices of their own at once, or one reader without end."""
 
+from functools import lru_cache
+
 import pytest
 from django.test import Client
 
@@ -58,12 +60,14 @@ def test_no_more_wait_than_leave_threads_to_others(monkeypatch):
     assert not turns.READERS.lock.locked()
 
 
-def test_choices_without_end_push_no_page_of_a_maker_out(share, reader):
+def test_choices_without_end_push_no_page_of_a_maker_out(share, reader, monkeypatch):
+    monkeypatch.setattr(render, "_makers_page", lru_cache(4)(render._makers_page.__wrapped__))
+    monkeypatch.setattr(render, "_chosen_page", lru_cache(2)(render._chosen_page.__wrapped__))
     _, address = share((), choices=EVERYTHING)
     reader.get(address)
     misses = render._makers_page.cache_info().misses
-    for number in range(render.CHOSEN_PAGES_KEPT + render.PAGES_KEPT):
+    for number in range(8):
         reader.get(f"{address}?term={100 + number}")
     reader.get(address)
     assert render._makers_page.cache_info().misses == misses
-    assert render._chosen_page.cache_info().currsize <= render.CHOSEN_PAGES_KEPT
+    assert render._chosen_page.cache_info().currsize == 2
