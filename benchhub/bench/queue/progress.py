@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TextIO
 
 from benchhub.analysis.words import count, listing
@@ -15,6 +15,7 @@ from benchhub.bench.models.states import State
 BAR_WIDTH = 28
 LOAD_GUESS_S = 10.0
 STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
+LATE_S = 10.0  # a vacuum or a checkpoint may take as long without any harm
 NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "initialisation"))
 
 
@@ -43,8 +44,30 @@ def seconds_left(runs: Sequence[Run]) -> float:
 
 def run_seconds_left(run: Run, at: datetime) -> float:
     """Estimate the seconds that a run under way or in the queue still takes, seen from `at`."""
-    seconds = (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
-    return max(0.0, seconds - (at - run.started_at).total_seconds()) if run.started_at else seconds
+    end = expected_end(run)
+    return max(0.0, (end - at).total_seconds()) if end else _whole_s(run)
+
+
+def run_seconds_late(run: Run, at: datetime) -> float:
+    """Return for how many seconds a run takes longer than expected, seen from `at`; 0 up to LATE_S."""
+    end = expected_end(run)
+    late_s = (at - end).total_seconds() if end else 0.0
+    return late_s if late_s > LATE_S else 0.0
+
+
+def expected_end(run: Run) -> datetime | None:
+    """Return when a run is expected to end; None before it has started."""
+    return run.started_at + timedelta(seconds=_whole_s(run)) if run.started_at else None
+
+
+def deadline(run: Run) -> datetime | None:
+    """Return when its host ends a run that has not ended by itself; None before it has started, or where none does."""
+    seconds = run.spec.get("deadline_s")
+    return run.started_at + timedelta(seconds=seconds) if run.started_at and seconds else None
+
+
+def _whole_s(run: Run) -> float:
+    return (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
 
 
 def _taken_s(run: Run) -> float:

@@ -7,13 +7,14 @@ second, so that the line grows steadily and the target is read no more often tha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Max
 from django.utils import timezone
 
 from benchhub.bench.models import Event, LiveLog, Run
-from benchhub.bench.queue.progress import run_seconds_left
+from benchhub.bench.queue.progress import deadline, expected_end
 from benchhub.bench.results import live_log
 from benchhub.ui.feeds import version_of
 from runners import tools
@@ -37,19 +38,19 @@ def feed(run: Run) -> dict[str, Any]:
     """Return the seconds of the load so far; `run` comes with experiment, workload and watch.
 
     Its end is expected at a moment (`end_epoch_s`) and not in so many seconds: as long as nothing comes, the answer is
-    the same one.
+    the same one. At `deadline_epoch_s` its host ends it.
     """
     return {
         "values": [] if run.is_final else rates_of([run]).get(run.pk, []),
         "unit": unit_of(run),
         "load_s": run.spec.get("duration_s") or 0,
-        "end_epoch_s": None if run.is_final or run.started_at is None else _end_epoch_s(run),
+        "end_epoch_s": None if run.is_final else _epoch_s(expected_end(run)),
+        "deadline_epoch_s": None if run.is_final else _epoch_s(deadline(run)),
     }
 
 
-def _end_epoch_s(run: Run) -> int:
-    now = timezone.now()
-    return round(now.timestamp() + run_seconds_left(run, now))
+def _epoch_s(at: datetime | None) -> int | None:
+    return round(at.timestamp()) if at else None
 
 
 def version(run: int) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from benchhub.analysis.doubts.pins import Grid, Pin, pins
 from benchhub.analysis.doubts.verdict import RunFacts, Verdict
@@ -26,7 +28,7 @@ from benchhub.bench.models import (
     Watch,
 )
 from benchhub.bench.models.states import State
-from benchhub.bench.queue import gates
+from benchhub.bench.queue import gates, progress
 from benchhub.bench.results import live_log
 from benchhub.ui.facts import Fact, Section, sections
 from runners import tools
@@ -121,6 +123,16 @@ class RunPage:
     @property
     def is_rerunnable(self) -> bool:
         return self.run.state in (State.FAILED, State.LOST)
+
+    @property
+    def expected_end(self) -> datetime | None:
+        """Return when it was expected to end, where it is under way for longer; otherwise None."""
+        is_late = not self.run.is_final and progress.run_seconds_late(self.run, timezone.now())
+        return progress.expected_end(self.run) if is_late else None
+
+    @property
+    def deadline(self) -> datetime | None:
+        return progress.deadline(self.run)
 
     @cached_property
     def waits(self) -> list[str]:

@@ -10,7 +10,7 @@ from django.db.models import BinaryField, Count, F, Func, Q, Sum
 
 from benchhub.bench.models import FINAL, LiveLog, Run
 from benchhub.bench.models.states import State
-from benchhub.bench.queue.progress import run_seconds_left
+from benchhub.bench.queue.progress import run_seconds_late, run_seconds_left
 from benchhub.bench.results import live_log
 from runners import tools
 
@@ -33,10 +33,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A run under way: the seconds it still takes, its throughput so far, and the progress of its experiment."""
+    """A run under way: the seconds it still takes or is late, its throughput so far, and its experiment's progress."""
 
     run: Run
     left_s: float
+    late_s: float
     sparkline: Sparkline | None
     progress: Progress
 
@@ -57,7 +58,13 @@ def running(runs: Sequence[Run], now: datetime) -> list[Running]:
     runs = runs[:MOST_RUNNING]
     values, progress = _values(runs), _progress({run.experiment_id for run in runs})
     return [
-        Running(run, run_seconds_left(run, now), _line(run, values.get(run.pk, ())), progress[run.experiment_id])
+        Running(
+            run,
+            run_seconds_left(run, now),
+            run_seconds_late(run, now),
+            _line(run, values.get(run.pk, ())),
+            progress[run.experiment_id],
+        )
         for run in runs
     ]
 

@@ -4,6 +4,7 @@
   "use strict";
   const ASK_MS = 5000;
   const SECOND_MS = 1000;
+  const LATE_S = 10;
   const VIEW = { width: 1000, height: 200 };
   let feed = null;
   let etag = "";
@@ -39,7 +40,16 @@
   // By the server's clock: the reader's may be wrong.
   function leftS() {
     if (!feed?.end_epoch_s) return null;
-    return Math.max(0, Math.round(feed.end_epoch_s - (Date.now() - clockAheadMs) / 1000));
+    return Math.round(feed.end_epoch_s - (Date.now() - clockAheadMs) / 1000);
+  }
+
+  function leftWords() {
+    const seconds = leftS();
+    if (seconds > 0) return `about ${duration(seconds)} left`;
+    if (seconds > -LATE_S) return "about to end";
+    const deadline = feed.deadline_epoch_s && new Date(1000 * feed.deadline_epoch_s + clockAheadMs);
+    const until = deadline ? `; its host ends it at ${deadline.toLocaleTimeString()}` : "";
+    return `${duration(-seconds)} longer than expected${until}`;
   }
 
   function duration(seconds) {
@@ -79,7 +89,7 @@
     const digits = newest >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 };
     source.querySelector("[data-now]").textContent = `${newest.toLocaleString("en", digits)} ${feed.unit}`;
     source.querySelector("[data-end]").textContent = `${end} s`;
-    const left = leftS() === null ? "" : `, about ${duration(leftS())} left`;
+    const left = leftS() === null ? "" : `, ${leftWords()}`;
     source.querySelector("[data-left-words]").textContent = `second ${values.length} of ${end}${left}`;
   }
 
@@ -92,7 +102,7 @@
       draw(source);
     }
     const text = document.querySelector("[data-left]");
-    if (text && leftS() !== null) text.textContent = duration(leftS());
+    if (text && leftS() !== null) text.textContent = leftWords();
     setTimeout(second, SECOND_MS);
   }
 

@@ -9,7 +9,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Result, Run, System
 from benchhub.bench.plan import plan, specs
 from benchhub.bench.plan.systems import asked_system, system_under_test
-from benchhub.bench.queue.progress import clock, run_seconds_left, seconds_left
+from benchhub.bench.queue.progress import clock, expected_end, run_seconds_late, run_seconds_left, seconds_left
 from benchhub.catalog.models import DataSet, Hardware, Workload
 
 pytestmark = pytest.mark.django_db
@@ -234,5 +234,15 @@ def test_the_time_that_one_run_still_takes_counts_from_its_start(systems):
     assert run_seconds_left(run, now) == pytest.approx(3.7)
     run.started_at = now - timedelta(seconds=2)
     assert run_seconds_left(run, now) == pytest.approx(1.7)
+    assert run_seconds_late(run, now) == 0
     run.started_at = now - timedelta(seconds=60)
     assert run_seconds_left(run, now) == 0
+    assert run_seconds_late(run, now) == pytest.approx(56.3)
+
+
+def test_what_ends_within_seconds_of_its_expected_end_is_not_late(systems):
+    run = queued(systems)[-1]
+    run.started_at = timezone.now()
+    end = expected_end(run)
+    assert run_seconds_late(run, end + timedelta(seconds=10)) == 0
+    assert run_seconds_late(run, end + timedelta(seconds=11)) == 11

@@ -1,8 +1,11 @@
 """What those who look on are sent while an experiment is under way, and that it does not grow with their number."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import LiveLog, Run, Watch
@@ -13,6 +16,7 @@ from benchhub.ui.feeds import VERSION, Feeds
 
 pytestmark = pytest.mark.django_db
 LOG = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.1, 0 failed\n" % (i, 100 * i) for i in (1, 2, 3))
+DEADLINE_S = 1800
 RUN_FEED_QUERIES = 5  # session, user, whether it is there; run, log
 EXPERIMENT_FEED_QUERIES = 6  # session, user, whether it is there; runs, places of systems, logs
 
@@ -29,7 +33,8 @@ def running():
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system])
-    run = testing.make_run(experiment, system, 8, 1)
+    spec = {"tool": "pgbench", "clients": 8, "parameters": testing.PARAMETERS, "deadline_s": DEADLINE_S}
+    run = testing.make_run(experiment, system, 8, 1, spec=spec)
     testing.make_run(experiment, system, 8, 2)
     Run.objects.filter(pk=run.pk).update(state="reserved")
     Run.objects.filter(pk=run.pk).update(state="starting")
@@ -58,6 +63,18 @@ def test_an_experiment_has_a_point_for_each_run_under_load_at_the_mean_so_far(re
     }  # fmt: skip
     assert feed["end_epoch_s"] > timezone.now().timestamp() + 60  # the one that waits is in it
     assert feed["end_epoch_s"] % live.ROUNDED_S == 0
+
+
+def test_a_late_run_says_when_it_was_to_end_and_when_its_host_ends_it(reader, running):
+    started_at = timezone.now() - timedelta(seconds=300)
+    Run.objects.filter(pk=running.pk).update(started_at=started_at)
+    feed = reader.get(address(running)).json()
+    start_s = started_at.timestamp()
+    assert feed["end_epoch_s"] == round(start_s + 60.7)  # the load and its steps, though that is past
+    assert feed["deadline_epoch_s"] == round(start_s + DEADLINE_S)
+    page = reader.get(reverse("run", args=[running.pk]))
+    assertContains(page, "It takes longer than expected")
+    assertContains(page, "its host ends it")
 
 
 def test_a_run_that_has_ended_is_no_point_and_has_nothing_left(reader, running):

@@ -271,7 +271,7 @@ def test_a_page_under_way_refreshes_itself_and_estimates_what_is_left(reader, ex
     testing.make_worker()
     response = reader.get(page_of(experiment))
     assertContains(response, "every 5s")
-    assertContains(response, "about <span data-left>1 min</span> left")
+    assertContains(response, "<span data-left>about 1 min left</span>")
 
 
 def test_an_experiment_without_a_result_yet_says_so(reader, systems):
