@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
+LONG = 4  # times what is shown first
 
 
 @register.simple_block_tag
@@ -28,6 +29,15 @@ def fold(content: str, title: str, anchor: str, *, is_open: bool = False) -> Saf
     return render_to_string(
         "components/fold.html", {"content": content, "title": title, "id": anchor, "is_open": is_open}
     )
+
+
+@register.simple_block_tag
+def first_rows(content: str, rows: int, title: str, anchor: str, first: int = 4) -> SafeString:
+    """Draw rows of which a phone shows the `first` 2 or 4, and half of that of a long list, until asked for all."""
+    if rows <= first:
+        return mark_safe(content)  # nosec B308
+    context = {"content": content, "title": title, "id": anchor, "first": first // 2 if rows > LONG * first else first}
+    return render_to_string("components/first_rows.html", context)
 
 
 @register.simple_block_tag

@@ -4,7 +4,10 @@
 
   function open(hash) {
     const target = hash ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
-    for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+    for (let node = target; node; node = node.parentElement) {
+      const fold = node.matches(".first-rows") ? node.querySelector(":scope > .all-rows") : node;
+      if (fold.tagName === "DETAILS") fold.open = true;
+    }
     return target;
   }
 

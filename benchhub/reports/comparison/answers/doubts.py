@@ -32,6 +32,11 @@ class SharedDoubt:
     holds: tuple[tuple[Entry, str], ...]
     is_contradiction: bool = False
 
+    @property
+    def is_of_whole_curves(self) -> bool:
+        """Tell whether it holds for each of its curves as a whole, at no level in particular."""
+        return not any(where for _, where in self.holds)
+
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
