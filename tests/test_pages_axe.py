@@ -68,7 +68,8 @@ TESTED_BELOW = {
     "shared-open-report",
 }
 # What axe says of each violation: the rule, and the first elements that break it.
-RUN = """async () => (await axe.run({resultTypes: ['violations']})).violations
+RUN = """async () => (await axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}))
+    .violations
     .filter(violation => ['moderate', 'serious', 'critical'].includes(violation.impact))
     .map(violation => `${violation.id}: ${violation.help}: ` + violation.nodes.slice(0, 3).map(
         node => node.target + ' ' + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))"""
@@ -107,7 +108,7 @@ def open_with_axe(tab, path):
 
 
 def add_axe(tab):
-    tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    tab.evaluate("document.querySelectorAll('main details').forEach(part => part.open = true)")
     tab.add_script_tag(path=VENDOR / "axe.min.js")
 
 
