@@ -101,7 +101,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = os.environ.get("STATIC_ROOT")
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
-_hashed = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+_hashed = "benchhub.ui.static_files.StaticFilesStorage"
 _plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
