@@ -1,10 +1,11 @@
-"""Many list prices at once, as CSV: each row is read by the form of one price, and all are saved or none."""
+"""Many list prices at once, as CSV: each row is read by the form of one price, looked at, and all are saved or none."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from io import StringIO
@@ -14,6 +15,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from benchhub.analysis.pricing.money import trimmed
+from benchhub.analysis.words import count
 from benchhub.catalog.models import ListPrice
 from benchhub.catalog.shared.forms import MEANWHILE, offer
 
@@ -32,25 +35,88 @@ Row = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """What prices are held against, read once for all rows: keys of what can be priced, by column and name, and the
-    natural keys of the prices that the list has or gets."""
+class Line:
+    """A line of the text by its number: the price that it makes, or that the list has already, or what is wrong."""
 
-    keys: Mapping[str, Mapping[str, str]]
-    lines: set[tuple[Any, ...]] = field(default_factory=set)
+    number: int
+    row: Row
+    price: ListPrice | None = None
+    is_there: bool = False
+    faults: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return self.row.get("hardware") or self.row.get("licence") or ""
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """The lines of a text: what becomes a price, what the list has already, and what is refused."""
+
+    lines: tuple[Line, ...]
 
     @classmethod
-    def read(cls, rows: list[tuple[int, Row]]) -> Catalogue:
-        prices = ListPrice.objects.filter(description__in={row.get("description", "") for _, row in rows})
+    def read(cls, text: str) -> PriceList:
+        """Read a CSV text. Raises ValidationError where it is no list of prices."""
+        rows = _rows(text)
+        catalogue = Catalogue.read(row for _, row in rows)
+        return cls(tuple(_line(number, row, catalogue) for number, row in rows))
+
+    @property
+    def new(self) -> list[ListPrice]:
+        return [line.price for line in self.lines if line.price and not line.is_there]
+
+    @property
+    def there(self) -> list[Line]:
+        return [line for line in self.lines if line.is_there]
+
+    @property
+    def refused(self) -> list[Line]:
+        return [line for line in self.lines if line.faults]
+
+    @property
+    def refused_first(self) -> list[Line]:
+        return sorted(self.lines, key=lambda line: not line.faults)
+
+    @property
+    def words(self) -> str:
+        """Count the lines by what becomes of them: '12 prices are new. 3 are in the list already.'"""
+        counts = [(len(self.new), "price", "new"), (len(self.there), "price", "in the list already")]
+        counts.append((len(self.refused), "line", "refused"))
+        return " ".join(f"{count(n, noun)} {'is' if n == 1 else 'are'} {state}." for n, noun, state in counts if n)
+
+    def save(self) -> int:
+        """Save the new prices and return how many. Raises ValidationError where somebody added one meanwhile."""
+        try:
+            with transaction.atomic():
+                ListPrice.objects.bulk_create(self.new)
+        except IntegrityError:
+            raise ValidationError(MEANWHILE) from None
+        return len(self.new)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What prices are held against, read once for all rows: keys of what can be priced, by column and name, and by
+    their natural keys the prices that the list has, and the lines of those that it gets."""
+
+    keys: Mapping[str, Mapping[str, str]]
+    prices: Mapping[tuple[Any, ...], tuple[Decimal, str]]
+    lines: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, rows: Iterable[Row]) -> Catalogue:
+        prices = ListPrice.objects.filter(description__in={row.get("description", "") for row in rows})
+        values = prices.values_list(*ListPrice.NATURAL_KEY, "amount", "currency")
         keys = {column: _keys(kind) for column, kind in SUBJECTS.items()}
-        return cls(keys, set(prices.values_list(*ListPrice.NATURAL_KEY)))
+        return cls(keys, {tuple(key): (amount, currency) for *key, amount, currency in values})
 
 
 class PriceRowForm(PriceForm):
     """The form of one price, for a row that asks the database nothing."""
 
-    def __init__(self, row: Row, item: str, catalogue: Catalogue) -> None:
-        self.item, self.catalogue = item, catalogue
+    def __init__(self, row: Row, item: str) -> None:
+        self.item = item
         super().__init__({**row, "of": item})
 
     def set_items(self) -> None:
@@ -64,7 +130,8 @@ class PriceRowForm(PriceForm):
         return super().clean_amount()
 
     def is_there(self) -> bool:
-        return self.natural_key in self.catalogue.lines
+        """Leave it to whoever reads the whole list, which knows its other lines too."""
+        return False
 
     def _get_validation_exclusions(self) -> set[str]:
         """Spare the database a question for each constraint: the form has a sentence for each."""
@@ -84,33 +151,29 @@ class PriceListForm(forms.Form):
         "part_number and remark.",
     )
 
+    def clean_text(self) -> str:
+        """Read the text, so that one that is no list of prices is refused."""
+        text: str = self.cleaned_data["text"]
+        self.price_list = PriceList.read(text)
+        return text
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Tell whether the reader has seen what becomes of this very text."""
+        return self.data.get("seen_digest") == self.digest
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the text, however its lines end."""
+        return hashlib.sha256("\n".join(self.cleaned_data["text"].splitlines()).encode()).hexdigest()
+
     def saved(self) -> int:
-        """Save the prices and return how many; 0, with each fault on the form, where one of them is wrong."""
+        """Save the prices and return how many; 0 where there is none to save, or with the fault on the form."""
         try:
-            return save(self.cleaned_data["text"])
+            return self.price_list.save()
         except ValidationError as error:
             self.add_error("text", error)
             return 0
-
-
-def save(text: str) -> int:
-    """Save the prices of a CSV text and return how many; save none and raise ValidationError where any has a fault."""
-    rows = _rows(text)
-    catalogue = Catalogue.read(rows)
-    prices, faults = list[ListPrice](), list[str]()
-    for line, row in rows:
-        try:
-            prices.append(_price(row, catalogue))
-        except ValidationError as error:
-            faults += [f"Line {line}: {sentence}" for sentence in error.messages]
-    if faults:
-        raise ValidationError(faults)
-    try:
-        with transaction.atomic():
-            ListPrice.objects.bulk_create(prices)
-    except IntegrityError:
-        raise ValidationError(MEANWHILE) from None
-    return len(prices)
 
 
 def _rows(text: str) -> list[tuple[int, Row]]:
@@ -152,14 +215,35 @@ def _keys(kind: str) -> dict[str, str]:
     return {row.name: f"{kind}:{row.pk}" for row in KINDS[kind].objects.current()}
 
 
-def _price(row: Row, catalogue: Catalogue) -> ListPrice:
-    """Return the price of a row, which the list then has. Raises ValidationError with all that is wrong with it."""
-    form = PriceRowForm(row, _item(row, catalogue), catalogue)
+def _line(number: int, row: Row, catalogue: Catalogue) -> Line:
+    try:
+        form = _valid(row, catalogue)
+        price: ListPrice = form.instance
+        is_there = _is_there(form.natural_key, price, catalogue)
+    except ValidationError as error:
+        return Line(number, row, faults=tuple(error.messages))
+    catalogue.lines[form.natural_key] = number
+    return Line(number, row, price, is_there)
+
+
+def _valid(row: Row, catalogue: Catalogue) -> PriceRowForm:
+    form = PriceRowForm(row, _item(row, catalogue))
     if not form.is_valid():
         raise ValidationError([f"{name}: {' '.join(map(str, texts))}" for name, texts in form.errors.items()])
-    catalogue.lines.add(form.natural_key)
-    price: ListPrice = form.instance
-    return price
+    return form
+
+
+def _is_there(key: tuple[Any, ...], price: ListPrice, catalogue: Catalogue) -> bool:
+    """Tell whether the list has this very price. Raises ValidationError where it has another in its place."""
+    if key in catalogue.lines:
+        raise ValidationError(f"Line {catalogue.lines[key]} has the same description, source and day.")
+    if key not in catalogue.prices:
+        return False
+    amount, currency = catalogue.prices[key]
+    if (amount, currency) != (price.amount, price.currency):
+        text = f"The list has {trimmed(amount):f} {currency} for this description, source and day: a price that changed"
+        raise ValidationError(f"{text} has another day or source.")
+    return True
 
 
 def _item(row: Row, catalogue: Catalogue) -> str:

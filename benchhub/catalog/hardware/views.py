@@ -22,6 +22,7 @@ from benchhub.ui.pages import Crumb, FormPage
 
 from .forms import HardwareForm, PriceForm, RateForm, amount_help
 from .price_list import PriceListForm
+from .price_list_page import price_list_page
 
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
@@ -165,15 +166,13 @@ def price_add(request: HttpRequest) -> HttpResponse:
 
 
 def prices_import(request: HttpRequest) -> HttpResponse:
-    """Add many prices at once, all of them or none."""
+    """Add many prices at once: a first press shows what becomes of each line, a second one saves them."""
     form = PriceListForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and (saved := form.saved()):
+    is_read = request.method == "POST" and form.is_valid()
+    if is_read and form.is_confirmed and not form.price_list.refused and (saved := form.saved()):
         messages.success(request, f"Added: {count(saved, 'price')}.")
         return redirect("prices")
-    intro = "All prices are added or, where one is wrong, none: each fault is named with its line."
-    crumb = Crumb.to("prices", "Prices")
-    page = FormPage(form=form, title="Import prices", action="Import the prices", intro=intro, crumb=crumb)
-    return page.show(request, "catalog/prices_import.html")
+    return price_list_page(form, is_read=is_read).show(request, "catalog/prices_import.html")
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:
