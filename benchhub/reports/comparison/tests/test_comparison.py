@@ -317,7 +317,9 @@ def test_one_host_that_is_described_by_two_machines_is_a_doubt(reader, bought_tw
 
 def test_more_than_four_doubts_are_counted_and_folded(reader, experiment, systems):
     page = both(experiment, systems)
-    assertContains(reader.get(page), '<details id="doubts" open><summary>2 doubts</summary>')
+    few = reader.get(page)
+    assertContains(few, '<details id="doubts" open><summary>2 doubts</summary>')
+    assertContains(few, 'href="#doubts"', count=1)  # from the answer
     doubts = [{"code": str(number), "text": f"Doubt {letter}."} for number, letter in enumerate("abc")]
     testing.succeeded(testing.make_run(experiment, systems[0], 4, 1), 800.0, doubts=doubts)
     assertContains(reader.get(page), '<details id="doubts"><summary>5 doubts</summary>')

@@ -125,6 +125,12 @@ def test_the_address_of_a_link_is_shown_once_and_works(client, publisher, snapsh
     assert address not in later
 
 
+def test_the_answer_leads_to_the_doubts_which_have_one_place(client, share):
+    html = client.get(share()[1]).content.decode()
+    assert html.count('href="#doubts"') == 1
+    assert html.count('id="doubts"') == 1
+
+
 def test_what_was_typed_is_read_before_the_link_is_made(client, publisher, comparison):
     comparison.remarks = "Ask mara@example.net, in /srv/kiln/data on otter.example.net."
     comparison.save()
