@@ -12,7 +12,7 @@ from benchhub.analysis.search.belief import Trial
 from benchhub.analysis.search.testing import GOAL, LEVELS, follow, scalability
 from conftest import WHOLE
 
-SEEDS = range(1, 7) if WHOLE else range(3, 5)
+SEEDS = range(1, 7)
 
 
 def two_humps(clients):
@@ -35,7 +35,7 @@ def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_g
     best = max(map(curve, LEVELS))
     searches = [follow(curve, noise=0.005, seed=seed) for seed in SEEDS]
     good = [(advice, trials) for advice, trials in searches if curve(advice.best) >= 0.99 * best]
-    assert len(good) >= len(SEEDS) * 2 / 3
+    assert len(good) >= 4
     for advice, trials in good:
         assert len(trials) <= 0.15 * len(LEVELS)
         assert advice.low <= 1.02 * curve(advice.best) and advice.high >= 0.98 * curve(advice.best)
