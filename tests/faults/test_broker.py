@@ -85,23 +85,29 @@ def test_a_broker_that_goes_with_messages_in_hand_and_comes_back_in_mid_run_cost
 @contextmanager
 def without_room(broker, _password):
     broker.config_set("maxmemory", 1)
-    yield
-    broker.config_set("maxmemory", "64mb")
+    try:
+        yield
+    finally:
+        broker.config_set("maxmemory", "64mb")
 
 
 @contextmanager
 def with_another_password(broker, password):
     broker.config_set("requirepass", "another")
     broker.client_kill_filter(_type="normal", skipme=True)
-    yield
-    broker.config_set("requirepass", password)
+    try:
+        yield
+    finally:
+        broker.config_set("requirepass", password)
 
 
 @contextmanager
 def as_replica(broker, _password):
     broker.execute_command("REPLICAOF", "127.0.0.1", "1")
-    yield
-    broker.execute_command("REPLICAOF", "NO", "ONE")
+    try:
+        yield
+    finally:
+        broker.execute_command("REPLICAOF", "NO", "ONE")
 
 
 @pytest.mark.parametrize("state", [without_room, with_another_password, as_replica])

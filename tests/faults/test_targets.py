@@ -125,8 +125,8 @@ def test_a_server_that_is_away_for_several_leases_keeps_its_runs_waiting_and_bur
     rig.both()
     crash(server)
     runs = rows.queue(system, 2, duration_s=1)
-    until(lambda: runs[0].attempts.filter(outcome="failed").count() == 2)
-    assert {rows.state(run) for run in runs} <= {"queued", "reserved", "starting", "running", "collecting"}
+    until(lambda: runs[0].attempts.filter(outcome="failed").count() >= 2)
+    assert not {rows.state(run) for run in runs} & {"failed", "lost", "succeeded"}
     assert "PostgreSQL could not be reached from the driver" in runs[0].attempts.first().reason
     time.sleep(2 * rig.lease_s)
     server.start(rig.processes)

@@ -85,8 +85,10 @@ READ_ONLY = "default_transaction_read_only"
 def read_only(warehouse):
     """A fail-over that ends at a standby, as far as its clients can tell."""
     change(warehouse, f"ALTER SYSTEM SET {READ_ONLY} = on", "SELECT pg_reload_conf()")
-    yield
-    change(warehouse, f"SET {READ_ONLY} = off", f"ALTER SYSTEM RESET {READ_ONLY}", "SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        change(warehouse, f"SET {READ_ONLY} = off", f"ALTER SYSTEM RESET {READ_ONLY}", "SELECT pg_reload_conf()")
 
 
 @contextmanager
@@ -95,8 +97,10 @@ def closed(warehouse):
     connection.close()
     ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
     change(warehouse, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false', ended)
-    yield
-    change(warehouse, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS true')
+    try:
+        yield
+    finally:
+        change(warehouse, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS true')
 
 
 @pytest.mark.parametrize("state", [read_only, closed])

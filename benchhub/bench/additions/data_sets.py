@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import F, Max
 
 from benchhub.bench.models import Experiment, Protocol, Run, RunQuerySet
-from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan, specs
 from benchhub.bench.queue import gates, queue
 
@@ -74,5 +73,4 @@ def may_return(run: Run) -> bool:
     """
     if run.cancel_asked_at:
         return False
-    returns = run.events.filter(old_state=State.COLLECTING, new_state=State.QUEUED)
-    return run.kind != Run.Kind.LOAD and returns.count() < MOST_RETURNS
+    return run.kind != Run.Kind.LOAD and run.attempts.filter(reason=MISSING).count() < MOST_RETURNS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from itertools import takewhile
 
-from django.db.models.functions import Now
+from django.db.models import QuerySet
 
 from benchhub.bench.additions import data_sets
-from benchhub.bench.models import Run
+from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest
@@ -34,10 +34,9 @@ HELD_AGAIN = (
     f"Another BenchHub, or another work directory, had changed settings of {{}} at {MOST_HELD} starts of a run: the"
     " comment of the role benchhub_keeper on that server says where it runs. See that it ends, then resume."
 )
-# A server that restarts is back in seconds; one that is gone for longer is not asked more often than once in a lease.
-FIRST_REST_S = 5
-NO_SERVER_FOR = timedelta(hours=2)
-MOST_REFUSALS = 3
+# A server that restarts is back in seconds; one that is gone for longer is not asked more often than once in a lease,
+# for about half an hour. Tries are counted, and no hours: a clock may be set.
+FIRST_REST_S, MOST_TRIES, MOST_REFUSALS = 5, 40, 3
 NO_SERVER = "{} Nothing was measured: see that its server takes connections, then resume."
 
 
@@ -84,7 +83,7 @@ def _met_another(failed: Failed) -> bool:
     if not is_of_keeper or not server_answer.is_held(text_of(failed.outputs.stderr)):
         return False
     queue.go_back(failed.run, failed.claim, HELD)
-    if failed.run.attempts.filter(reason=HELD).count() >= MOST_HELD:
+    if _since_resumed(failed.run).filter(reason=HELD).count() >= MOST_HELD:
         queue.pause(failed.run.experiment, HELD_AGAIN.format(failed.run.system.instance))
     return True
 
@@ -98,19 +97,34 @@ def _lost_program(failed: Failed) -> bool:
 
 
 def _found_no_server(failed: Failed) -> bool:
-    """Try again after a rest of the server that grows; after too long, or where it refuses the log-in, ask a person."""
+    """Try again after a rest of the server that grows; after too many tries, ask a person.
+
+    Where the experiment has other systems, it goes on with these: then the run fails, and its policy decides.
+    """
     layer = ingest.missing_server(failed.outputs)
     if layer is None:
         return False
-    tries = failed.run.attempts.filter(outcome=State.FAILED).count() + 1
-    queue.go_back(failed.run, failed.claim, failed.reason, rest_s=FIRST_REST_S * tries)
-    if (layer is layers.REFUSED and tries >= MOST_REFUSALS) or _waits_too_long(failed.run):
-        queue.pause(failed.run.experiment, NO_SERVER.format(failed.reason))
+    run, tries = failed.run, _tries(failed.run) + 1
+    is_last = tries >= (MOST_REFUSALS if layer is layers.REFUSED else MOST_TRIES)
+    if is_last and run.experiment.systems.count() > 1:
+        return False
+    queue.go_back(run, failed.claim, failed.reason, rest_s=FIRST_REST_S * tries)
+    if is_last:
+        queue.pause(run.experiment, NO_SERVER.format(failed.reason))
     return True
 
 
-def _waits_too_long(run: Run) -> bool:
-    return run.attempts.filter(number=1, started_at__lt=Now() - NO_SERVER_FOR).exists()
+def _tries(run: Run) -> int:
+    """Return how often in a row the run has found no server, since a person resumed its experiment."""
+    reasons = _since_resumed(run).order_by("-number").values_list("reason", flat=True)
+    sentences = tuple(layer.sentence for layer in layers.NO_CONNECTION)
+    return sum(1 for _ in takewhile(lambda reason: reason.startswith(sentences), reasons))
+
+
+def _since_resumed(run: Run) -> QuerySet[Attempt]:
+    resumed_at = run.experiment.resumed_at
+    ended = run.attempts.filter(outcome=State.FAILED)
+    return ended.filter(started_at__gt=resumed_at) if resumed_at else ended
 
 
 # What is to blame, the first that is: a new cause is one line.

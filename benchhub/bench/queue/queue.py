@@ -90,7 +90,9 @@ def reserve() -> list[int]:
 
 def end_rests() -> None:
     """Free the hosts whose rest after a run is over."""
-    Hold.objects.filter(has_passed("free_at", interval(F("rest_s"))), run=None, build=None).delete()
+    is_told = Q(rest_s__gt=0)  # a worker of the release before does not say how long it is
+    is_over = Q(free_at__lte=Now()) | is_told & has_passed("free_at", interval(F("rest_s")))
+    Hold.objects.filter(is_over, run=None, build=None).delete()
 
 
 def _next_of_each_driver() -> list[Run]:
@@ -273,7 +275,7 @@ def go_back(run: Run, claim: Claim, reason: str, rest_s: int = 0) -> None:
     Hold.objects.filter(run=run).delete()
     if rest := min(timedelta(seconds=rest_s), LEASE):
         server = f"instance:{run.system.instance_id}"
-        Hold.objects.create(resource=server, rest_s=rest.total_seconds(), free_at=Now() + rest)
+        Hold.objects.create(resource=server, rest_s=round(rest.total_seconds()), free_at=Now() + rest)
 
 
 def _let_go(run: Run) -> None:
