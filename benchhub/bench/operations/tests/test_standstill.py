@@ -83,7 +83,7 @@ def test_nothing_is_estimated_of_a_host_that_is_not_reached_and_its_run_says_sin
     waits = testing.make_run(run.experiment, run.system, 8, 2)
     address = f"/experiments/{run.experiment_id}/"
     assertContains(viewer.get(address), '<span class="under">seen')
-    assertContains(viewer.get(address), " left.")
+    assertContains(viewer.get(address), "<span data-left>")
     Watch.objects.filter(pk=watch.pk).update(unreachable_since=timezone.now())
     assertContains(viewer.get(address), "not reached since")
     assertContains(viewer.get(address), "when it will end is not known")
