@@ -50,8 +50,10 @@ UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles
 WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
 # What the server writes down of itself is read by psql again, for which a backslash outside a literal is a command that
-# it carries out here: so these forms, of whole lines, and no other.
-LITERAL = r"( ?E'([^'\\]|''|\\\\)*'|'([^'\\]|'')*')"
+# it carries out here: so these forms, of whole lines, and no other. The server says in which encoding psql reads them,
+# and in some of those a byte beyond ASCII swallows the quote or backslash behind it: so neither has a place in
+# them. No setting that runs may change has a value which needs one.
+LITERAL = r"'([] -&(-[^-~]|'')*'"
 STATEMENT_FORM = rf'ALTER SYSTEM (RESET "?[A-Za-z0-9_]+"?|SET "?[A-Za-z0-9_]+"? TO {LITERAL});'
 ROW_FORM = rf"\({LITERAL}, (NULL|{LITERAL})::text, (NULL|{LITERAL})\)"
 STANDBY = "The server is a standby, which takes no mark: settings are changed on a primary alone."
@@ -171,12 +173,10 @@ def _left() -> str:
 
 
 def _literal(value: str) -> str:
-    """Return the value as a literal that reads the same whatever the server does with backslashes."""
-    if not value.isprintable():
-        raise ValueError("The value of a setting is one line, without control characters.")
-    if "\\" not in value:
-        return sql_literal(value)
-    return "E" + sql_literal(value.replace("\\", "\\\\"))
+    """Return the value as a literal that reads the same in any encoding, whatever is done with backslashes."""
+    if not (value.isascii() and value.isprintable()) or "\\" in value:
+        raise ValueError("The value of a setting is one line of printable ASCII, without backslashes.")
+    return sql_literal(value)
 
 
 def _text(name: str) -> str:

@@ -77,7 +77,7 @@ server_restart() {
 # Each line of a file that the server wrote is of the form: psql carries no other text out.
 server_is_of_form() {
     grep -a -q -v -x -E -e "$1" "$2" || return 0
-    echo 'The server says of its settings what no server says: nothing of that is carried out.' >&2
+    echo 'The server tells of settings in other than plain ASCII without backslashes: nothing of that is carried out.' >&2
     return 1
 }
 

@@ -5,7 +5,7 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,14 @@ pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
 
 
 class Liar:
-    """A server that lets everybody in, and answers with one row of the same text in many columns.
+    """A server that lets everybody in, and answers with one row of the same text in each of its columns.
 
-    `texts` are by a part of the query; that of an empty part answers all others.
+    `texts` are by a part of the query; that of an empty part answers all others. Their characters are bytes to it, and
+    psql is to read them in an encoding in which a byte swallows the quote or backslash behind it.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
+    def __init__(self, texts: Mapping[str, str], columns: Sequence[str]) -> None:
+        self.texts, self.columns = texts, columns
         self.queries: list[str] = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -45,14 +46,17 @@ class Liar:
     def _talk(self, stream) -> None:
         self._take(stream)
         stream.write(_message(b"R", struct.pack("!i", 0)) + _message(b"S", b"standard_conforming_strings\0off\0"))
+        stream.write(_message(b"S", b"client_encoding\0SJIS\0"))
         stream.write(_message(b"S", b"server_version\0" + b"18.1\0") + _message(b"Z", b"I"))
         stream.flush()
         while stream.read(1) == b"Q":
             self.queries.append(self._take(stream).decode().rstrip("\0"))
-            text = next(text for part, text in self.texts.items() if part in self.queries[-1]).encode()
-            heads = b"".join(name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0) for name in COLUMNS)
-            cells = (struct.pack("!i", len(text)) + text) * len(COLUMNS)
-            count = struct.pack("!h", len(COLUMNS))
+            text = next(text for part, text in self.texts.items() if part in self.queries[-1]).encode("latin-1")
+            heads = b"".join(
+                name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0) for name in self.columns
+            )
+            cells = (struct.pack("!i", len(text)) + text) * len(self.columns)
+            count = struct.pack("!h", len(self.columns))
             stream.write(_message(b"T", count + heads) + _message(b"D", count + cells))
             stream.write(_message(b"C", b"SELECT 1\0") + _message(b"Z", b"I"))
             stream.flush()
@@ -67,11 +71,16 @@ def _message(kind: bytes, content: bytes) -> bytes:
 
 @pytest.fixture
 def lie(tmp_path):
-    """Make servers that answer with these texts; {0} in them is the command that they would have the driver run."""
-    liars = []
+    """Make servers that answer with these texts; {0} in them is the command that they would have the driver run.
 
-    def make(texts):
-        liars.append(Liar({part: text.replace("{0}", f"\\! touch {tmp_path}/taken\n") for part, text in texts.items()}))
+    {1} is the same one within a line.
+    """
+    liars = []
+    command = f"\\! touch {tmp_path}/taken"
+
+    def make(texts, columns=COLUMNS):
+        lies = {part: text.replace("{0}", f"{command}\n").replace("{1}", command) for part, text in texts.items()}
+        liars.append(Liar(lies, columns))
         return liars[-1]
 
     yield make
@@ -113,15 +122,22 @@ def test_a_collector_at_a_server_that_lies_runs_no_command_on_the_driver(lie, tm
 STATEMENT = 'ALTER SYSTEM RESET "work_mem";'
 # One literal or two, as the server says how it reads backslashes.
 AMBIGUOUS = r"ALTER SYSTEM SET work_mem TO '\''; {0}';"
+# Literals byte by byte; where each \x81 is half a character, the last one ends before the command.
+HALVES = "('a\x81', NULL::text, E'\x81\\{1} #')"
 ROWS = "string_agg"
 
 
 @pytest.mark.parametrize(
     "texts",
-    [{"": STATEMENT + " {0}"}, {"": AMBIGUOUS}, {ROWS: "('work_mem', NULL::text, '4096'); {0}", "": STATEMENT}],
+    [
+        {"": STATEMENT + " {0}"},
+        {"": AMBIGUOUS},
+        {ROWS: "('work_mem', NULL::text, '4096'); {0}", "": STATEMENT},
+        {ROWS: HALVES, "": STATEMENT},
+    ],
 )
 def test_what_a_server_that_lies_would_have_put_back_is_not_carried_out(lie, tmp_path, texts):
-    liar = lie(texts)
+    liar = lie(texts, COLUMNS[:1])
     endpoint = Endpoint("loopback", "127.0.0.1", liar.port, "x", "x")
     change = ServerSettings({"work_mem": "8MB"}, {"work_mem": "8192"})
     spec = RunSpec("pgbench", "18.1", str(Path(PSQL).parent), endpoint, {}, server_settings=change)
