@@ -22,8 +22,12 @@ server_refuse() {
 }
 
 # Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
-# is compared is read as any session would: the other changes what it reads.
-server_ask() { timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f -; }
+# is compared is read as any session would: the other changes what it reads. What a server says fills no disk: psql ends
+# in error where a file gets longer than so many blocks of 512 bytes.
+server_ask() (
+    ulimit -f 2048 2> /dev/null
+    exec timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f -
+)
 server_admin() (
     PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning -c default_transaction_read_only=off'
     export PGOPTIONS
@@ -74,9 +78,10 @@ server_restart() {
     return 1
 }
 
-# Each line of a file that the server wrote is of the form: psql carries no other text out.
+# Each line of a file that the server wrote is of the form: psql carries no other text out, and none that was not read.
 server_is_of_form() {
-    grep -a -q -v -x -E -e "$1" "$2" || return 0
+    grep -a -q -v -x -E -e "$1" "$2"
+    [ $? -ne 1 ] || return 0
     echo 'The server tells of settings in other than plain ASCII without backslashes: nothing of that is carried out.' >&2
     return 1
 }
@@ -166,7 +171,7 @@ server_put_back() {
     rm -f -- "$server_state/marked" && server_unmark
 }
 
-server_tell() { server_sql_values | server_ask | sed "s/^/$1 /"; }
+server_tell() { server_sql_values | server_ask | head -n "$server_count" | cut -b -1200 | sed "s/^/$1 /"; }
 
 # Put back within $1 tries, prove it, and forget what was written down.
 server_finish() {

@@ -125,6 +125,7 @@ AMBIGUOUS = r"ALTER SYSTEM SET work_mem TO '\''; {0}';"
 # Literals byte by byte; where each \x81 is half a character, the last one ends before the command.
 HALVES = "('a\x81', NULL::text, E'\x81\\{1} #')"
 ROWS = "string_agg"
+MOST_KEPT_BYTES = 1 << 20
 
 
 @pytest.mark.parametrize(
@@ -137,11 +138,31 @@ ROWS = "string_agg"
     ],
 )
 def test_what_a_server_that_lies_would_have_put_back_is_not_carried_out(lie, tmp_path, texts):
-    liar = lie(texts, COLUMNS[:1])
+    done = _keep(lie(texts, COLUMNS[:1]), tmp_path)
+    assert not (tmp_path / "taken").exists() and not (tmp_path / "state").exists()
+    assert b"nothing of that is carried out" in done.stderr
+
+
+@pytest.mark.parametrize("is_endless", [True, False])
+def test_what_a_server_says_without_end_is_neither_written_down_whole_nor_put_back(lie, tmp_path, is_endless):
+    statements = "\n".join([STATEMENT] * (100_000 if is_endless else 1))
+    _keep(lie({ROWS: "('work_mem', NULL::text, '4096')", "": statements}, COLUMNS[:1]), tmp_path)
+    assert (tmp_path / "state").exists() != is_endless
+    assert all(path.stat().st_size <= MOST_KEPT_BYTES for path in tmp_path.glob("state*/*"))
+
+
+def test_what_cannot_be_read_is_of_no_form(tmp_path):
+    (tmp_path / FILE).write_text((SCRIPTS / FILE).read_text())
+    done = subprocess.run(["/bin/sh", "-c", f". ./{FILE}; server_is_of_form '.*' missing"], cwd=tmp_path)
+    assert done.returncode == 1
+
+
+def _keep(liar: Liar, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Have the keeper write down what the server says is there before a change, then put that back."""
     endpoint = Endpoint("loopback", "127.0.0.1", liar.port, "x", "x")
     change = ServerSettings({"work_mem": "8MB"}, {"work_mem": "8192"})
     spec = RunSpec("pgbench", "18.1", str(Path(PSQL).parent), endpoint, {}, server_settings=change)
-    (tmp_path / FILE).write_text(files(spec)[FILE])
+    (folder / FILE).write_text(files(spec)[FILE])
     text = f"""\
 . ./{FILE}
 server_connection
@@ -150,9 +171,7 @@ server_write_down
 server_admin < state/restore.sql
 server_sql_left "$(cat state/rows)" | server_ask
 """
-    done = _carry_out(text, liar, tmp_path)
-    assert not (tmp_path / "taken").exists() and not (tmp_path / "state").exists()
-    assert b"nothing of that is carried out" in done.stderr
+    return _carry_out(text, liar, folder)
 
 
 def test_a_folder_that_a_server_names_leads_to_no_other_file_of_the_account(tmp_path):
