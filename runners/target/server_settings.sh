@@ -86,6 +86,13 @@ server_is_of_form() {
     return 1
 }
 
+# Set $file to the one that ALTER SYSTEM writes, where this account owns file and folder. The server has named the folder: in
+# one of somebody else's a link would lead to any file of this account, and a pipe would be read without end.
+server_find_file() {
+    folder=$(cat "$1/data_directory") file=$folder/postgresql.auto.conf
+    [ -O "$folder" ] && [ -f "$file" ] && [ ! -L "$file" ] && [ -O "$file" ]
+}
+
 # Write down what is put back before it is changed, in one step, and so that it outlasts the machine's power.
 server_write_down() {
     new=$server_state.new
@@ -98,7 +105,7 @@ server_write_down() {
         return 1
     echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
     [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
-    cp "$(cat "$new/data_directory")/postgresql.auto.conf" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"
+    server_find_file "$new" && { cp "$file" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"; }
     { sync -- "$new"/* "$new" || sync; } 2> /dev/null
     mv -- "$new" "$server_state" && { sync -- "${server_state%/*}" || sync; } 2> /dev/null
 }
@@ -130,12 +137,10 @@ server_apply() {
     [ -z "$unmet" ] || { echo "$unmet" >&2; return 1; }
 }
 
-# A server that a restart of ours did not bring back gets its lines of before, where this account owns file and folder. The
-# server has named the folder: in one of somebody else's a link would lead to any file of this account.
+# A server that a restart of ours did not bring back gets its lines of before.
 server_revive() {
-    folder=$(cat "$server_state/data_directory") file=$folder/postgresql.auto.conf
     [ -e "$server_state/restarting" ] && [ -f "$server_state/auto.conf" ] || return 1
-    [ -O "$folder" ] && [ -f "$file" ] && [ ! -L "$file" ] && [ -O "$file" ] || return 1
+    server_find_file "$server_state" || return 1
     {
         grep -i -v -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$file"
         grep -i -E "^[[:space:]]*($server_pattern)[[:space:]=]" "$server_state/auto.conf"

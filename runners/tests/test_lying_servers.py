@@ -1,5 +1,6 @@
 """Servers that answer what no PostgreSQL would: nothing that one says becomes a command on the driver."""
 
+import os
 import shutil
 import socket
 import struct
@@ -149,6 +150,19 @@ def test_what_a_server_says_without_end_is_neither_written_down_whole_nor_put_ba
     _keep(lie({ROWS: "('work_mem', NULL::text, '4096')", "": statements}, COLUMNS[:1]), tmp_path)
     assert (tmp_path / "state").exists() != is_endless
     assert all(path.stat().st_size <= MOST_KEPT_BYTES for path in tmp_path.glob("state*/*"))
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "pipe"])
+def test_only_a_plain_file_of_the_account_is_copied_from_the_folder_that_a_server_names(lie, tmp_path, kind):
+    (tmp_path / "secret").write_text("a key of the account\n")
+    (tmp_path / "named").mkdir()
+    path = tmp_path / "named" / "postgresql.auto.conf"
+    makers = {"file": path.touch, "link": lambda: path.symlink_to(tmp_path / "secret"), "pipe": lambda: os.mkfifo(path)}
+    makers[kind]()
+    texts = {ROWS: "('work_mem', NULL::text, '4096')", "data_directory": f"{tmp_path}/named", "": STATEMENT}
+    _keep(lie(texts, COLUMNS[:1]), tmp_path)
+    assert (tmp_path / "state" / "restore.sql").exists()
+    assert (tmp_path / "state" / "auto.conf").exists() == (kind == "file")
 
 
 def test_what_cannot_be_read_is_of_no_form(tmp_path):
