@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 from runners.contract import PREPARATION_FAILED, Endpoint, Pooler, RunSpec
-from runners.tools.shell import program
+from runners.tools.shell import NO_ANSWER, program
 
 from .settings import SETTINGS
 
@@ -17,7 +17,7 @@ ANSWER_S = 15
 LOCAL = ("localhost", "127.0.0.1", "::1")
 THROUGH = "through_pooler"
 NO_WAY = "The check of the pooler failed."
-NO_ANSWER = f"It did not answer within {ANSWER_S} s."
+NOT_IN_TIME = f"It did not answer within {ANSWER_S} s."
 NOT_TRIED = "That was the server itself: the pooler was not tried."
 ELSEWHERE = "It leads to another server or database than the instance."
 # A server by its start and a database by its number: through the pooler they must be the same.
@@ -86,9 +86,18 @@ def identity(psql: str) -> str:
     """Return lines that end with 0 where the pooler leads to the very server and database, else say why on stderr."""
     query = f"timeout -k 1 {ANSWER_S} {psql} -X -q -A -t -w -c {shlex.quote(IDENTITY)}"
     return f"""\
-direct=$({query}) || {{ [ $? != 124 ] || echo '{NO_ANSWER}' >&2; echo '{NOT_TRIED}' >&2; exit 1; }}
+ask_identity() {{
+    answer=$({query} 2>&1) && {{ printf '%s\\n' "$answer" | tail -n 1; return; }}
+    case $? in
+    2)  printf '{NO_ANSWER}: %s\\n' "$(printf '%s' "$answer" | tr '\\n\\t' '  ')" ;;
+    124) echo '{NOT_IN_TIME}' ;;
+    *)  printf '%s\\n' "$answer" ;;
+    esac >&2
+    return 1
+}}
+direct=$(ask_identity) || {{ echo '{NOT_TRIED}' >&2; exit 1; }}
 {THROUGH}
-pooled=$({query}) || {{ [ $? != 124 ] || echo '{NO_ANSWER}' >&2; exit 1; }}
+pooled=$(ask_identity) || exit 1
 [ "$direct" = "$pooled" ] || {{ echo '{ELSEWHERE}' >&2; exit 1; }}
 """
 
@@ -104,7 +113,7 @@ pooler_settings={shlex.quote(f" {' '.join(SETTINGS)} ")} pooled_database={shlex.
 export pooler_settings pooled_database
 {{
     PGAPPNAME=benchhub-pooler timeout -k 1 {ANSWER_S} {psql} -X -q -A -w -d {CONSOLE} -f -
-    [ $? != 124 ] || echo '{NO_ANSWER}' >&2
+    [ $? != 124 ] || echo '{NOT_IN_TIME}' >&2
 }} 2> {errors} <<'END_OF_SHOW' |
 {CONSOLE_SQL}END_OF_SHOW
     awk -F '\\037' {shlex.quote(ITS_OWN_AWK)} | head -c {MOST_BYTES}

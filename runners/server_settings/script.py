@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runners.clusters.script import sql_literal, unmet_query
 from runners.contract import PREPARATION_FAILED, RunSpec, ServerSettings
-from runners.tools.shell import UNSET, connection_variables
+from runners.tools.shell import NO_ANSWER, UNSET, connection_variables
 
 from .answer import HELD
 from .parameters import OVERRIDING
@@ -83,6 +83,7 @@ def _values(spec: RunSpec, change: ServerSettings) -> str:
         "server_count": str(len(change.settings)),
         "server_pattern": "|".join(change.settings) or "-",
         "server_held": HELD,
+        "server_no_answer": NO_ANSWER,
         "server_statement_form": STATEMENT_FORM,
         "server_rows_form": f"({ROW_FORM}(, {ROW_FORM})*)?",
         "server_restarts": "yes" if change.restart else "",

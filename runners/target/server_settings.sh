@@ -15,9 +15,16 @@
 # and crashes, as no lock of a session does, and the second CREATE ROLE fails.
 #
 # Set before: server_bin, server_seconds, server_count, server_pattern (of the names, for grep), server_restarts (yes or
-# empty), server_statement_form and server_rows_form (what the server may write down, for grep); the functions server_connection, server_command and server_sql_*.
+# empty), server_statement_form and server_rows_form (what the server may write down, for grep), server_held and
+# server_no_answer (sentences); the functions server_connection, server_command and server_sql_*.
 server_refuse() {
     echo "refused $(echo "$1" | tr '\n' ' ' | head -c 1000)"
+    exit 1
+}
+
+# Nobody has answered, and nothing has begun: a word of its own, as what a server says stands behind the other one.
+server_give_up() {
+    echo "unanswered $(echo "$1" | tr '\n\t' '  ' | head -c 1000)"
     exit 1
 }
 
@@ -199,7 +206,8 @@ server_hold() {
     [ ! -d "$server_state" ] || server_refuse 'what an earlier run changed has not been put back'
     server_use_password "$(pwd)/.pgpass"
     # Whoever changed it since the look may be restarting it.
-    reason=$(server_answers 20 2>&1) && reason=$(server_is_free "$(server_place)" 2>&1) || server_refuse "$reason"
+    reason=$(server_answers 20 2>&1) || server_give_up "$reason"
+    reason=$(server_is_free "$(server_place)" 2>&1) || server_refuse "$reason"
     reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     trap 'rm -rf -- "$server_state.new"' EXIT
@@ -249,9 +257,12 @@ server_begin() {
         sleep 0.1
     done
     if grep -a -q '^held$' server_settings.log; then return 0; fi
-    reason=$(grep -a -m 1 '^refused ' server_settings.log)
-    reason=${reason#refused }
-    echo "Server setting error: ${reason:-the keeper was ended.}" >&2
+    reason=$(grep -a -m 1 -E '^(refused|unanswered) ' server_settings.log)
+    case $reason in
+        'unanswered '*) echo "$server_no_answer: ${reason#unanswered }" >&2 ;;
+        'refused '*) echo "Server setting error: ${reason#refused }" >&2 ;;
+        *) echo 'Server setting error: the keeper was ended.' >&2 ;;
+    esac
     return 1
 }
 

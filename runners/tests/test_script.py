@@ -321,7 +321,7 @@ def test_without_being_asked_nothing_is_restarted_dropped_settled_or_watched(fol
         (127, "./command.sh: line 12: /opt/pg/bin/pgbench: No such file or directory\nlater\n", True),
         (126, "command.sh: 12: /opt/pg/bin/pgbench: Permission denied\n", True),
         (127, "/opt/pg/bin/pgbench: error while loading shared libraries: libpq.so.5: cannot open\n", True),
-        (97, "The server cannot be asked for its data set: command.sh: 9: /opt/pg/bin/psql: not found\n", True),
+        (97, "The server cannot be asked: command.sh: 9: /opt/pg/bin/psql: not found\n", True),
         (127, "command.sh: 12: gzip: not found\n", False),
         (96, "mkdir: cannot create directory '/opt/pg/bin/pgbench.d': Permission denied\n", False),
         (96, "/home/opt/pg/bin/pgbench: No such file or directory\n", False),

@@ -23,8 +23,8 @@ SSL_MODES: dict[ConnectionPath, str] = {
 
 # What `verified` says where a load would help.
 OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is no {} data set"
-# What it says where nobody answered.
-NO_ANSWER = "The server cannot be asked for its data set"
+# How a step before the load begins the line in which it says that nobody answered: behind it stands what psql said.
+NO_ANSWER = "The server cannot be asked"
 NO_DATA_SET_TEXT = re.compile(NO_DATA_SET.format(r"\w{1,60}"))
 
 # A check's exit code where the data set is right, but a custom script cannot be read.
@@ -36,6 +36,11 @@ CHECK_FAILED = f'"The check of the $([ $? -eq {SCRIPT_REFUSED} ] && echo scripts
 def tells_of_no_data_set(reason: str) -> bool:
     """Tell whether this is the reason of a check that found another data set, or none."""
     return OTHER_DATA_SET in reason or NO_DATA_SET_TEXT.search(reason) is not None
+
+
+def unanswered_text(stderr: str) -> str:
+    """Return the lines in which a step says that nobody answered it; empty where there are none."""
+    return "\n".join(line for line in stderr.splitlines() if line.startswith(f"{NO_ANSWER}: "))
 
 
 def connection_variables(endpoint: Endpoint, application_name: str) -> dict[str, str]:

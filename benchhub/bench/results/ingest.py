@@ -32,7 +32,7 @@ from runners.contract import (
 from runners.contract import Doubt as RunnerDoubt
 from runners.tools.layers import NO_CONNECTION, Layer, layer_of, with_layer
 from runners.tools.printed import main_errors, text_of
-from runners.tools.shell import NO_ANSWER, tells_of_no_data_set
+from runners.tools.shell import tells_of_no_data_set, unanswered_text
 
 from . import numbers, run_facts
 from .readings import Reading
@@ -284,11 +284,10 @@ def lacks_data_set(outputs: Outputs) -> bool:
 
 
 def missing_server(outputs: Outputs) -> Layer | None:
-    """Return what kept a check before the load from its server; None where there was none, or the server answered."""
-    text = text_of(outputs.stderr)
-    if outputs.returncode != VERIFY_FAILED or NO_ANSWER not in text:
+    """Return what kept a step before the load from its server; None where there was none, or the server answered."""
+    if outputs.returncode not in (VERIFY_FAILED, PREPARATION_FAILED):
         return None
-    layer = layer_of(text)
+    layer = layer_of(unanswered_text(text_of(outputs.stderr)))
     return layer if layer in NO_CONNECTION else None
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from runners import tools
 from runners.contract import Pooler
-from runners.poolers.script import ELSEWHERE, NO_ANSWER, NOT_TRIED, THROUGH, endpoints, function, identity
+from runners.poolers.script import ELSEWHERE, NOT_IN_TIME, NOT_TRIED, THROUGH, endpoints, function, identity
 from runners.script import command_script, service_file
 from runners.tools.pgbench.testing import SPEC
+from runners.tools.shell import NO_ANSWER
 
 POOLER = Pooler("PgBouncer", "10.0.0.9", 6432)
 
@@ -46,9 +47,11 @@ def test_the_password_goes_to_the_pooler_and_its_console_and_only_where_there_is
 @pytest.mark.parametrize(
     ("psql", "code", "text"),
     [
-        ("echo WARNING >&2; echo 1", 0, "WARNING\nWARNING\n"),
-        ("[ $PGPORT = 5432 ] || exit 124; echo 1", 1, f"{NO_ANSWER}\n"),
-        ("exit 124", 1, f"{NO_ANSWER}\n{NOT_TRIED}\n"),
+        ("echo WARNING >&2; echo 1", 0, ""),
+        ("[ $PGPORT = 5432 ] || exit 124; echo 1", 1, f"{NOT_IN_TIME}\n"),
+        ("exit 124", 1, f"{NOT_IN_TIME}\n{NOT_TRIED}\n"),
+        ("[ $PGPORT = 5432 ] || { echo away >&2; exit 2; }; echo 1", 1, f"{NO_ANSWER}: away\n"),
+        ("echo syntax >&2; exit 1", 1, f"syntax\n{NOT_TRIED}\n"),
         ("echo $PGPORT", 1, f"{ELSEWHERE}\n"),
     ],
 )

@@ -2,8 +2,10 @@
 
 import pytest
 
+from benchhub.bench.results.ingest import missing_server
 from runners import tools
-from runners.tools.layers import with_layer
+from runners.contract import Outputs
+from runners.tools.layers import AWAY, with_layer
 
 from .recordings import RECORDED, ended_run
 
@@ -73,3 +75,17 @@ def test_a_recorded_end_is_blamed_on_what_really_broke(name):
     spec, outputs = ended_run(name)
     reason = tools.get("pgbench").parse(spec, outputs).reason
     assert reason and with_layer(reason) == sentence_for(name) + reason
+
+
+@pytest.mark.parametrize(
+    ("returncode", "stderr", "layer"),
+    [
+        (97, "The server cannot be asked: psql: error: Connection refused\nThe check failed.\n", AWAY),
+        (96, "The server cannot be asked: psql: error: Connection refused\nThe check of the pooler failed.\n", AWAY),
+        (96, "Server setting error: The server cannot be asked: Connection refused\n", None),
+        (96, "The server cannot be asked: It did not answer within 15 s.\nConnection refused\n", None),
+        (95, "The server cannot be asked: psql: error: Connection refused\n", None),
+    ],
+)
+def test_a_step_before_the_load_met_no_server_where_it_says_so_itself(returncode, stderr, layer):
+    assert missing_server(Outputs(returncode, b"", stderr.encode())) is layer

@@ -272,7 +272,7 @@ def test_a_failing_warm_up_says_why_and_a_good_one_says_nothing(tmp_path: Path) 
 def test_a_missing_psql_is_not_taken_for_a_missing_data_set(tmp_path: Path) -> None:
     outputs = run(tmp_path, PGBENCH.verify_command(spec_in(tmp_path)))
     assert outputs.returncode == 2
-    assert outputs.stderr.startswith(b"The server cannot be asked for its data set: ")
+    assert outputs.stderr.startswith(b"The server cannot be asked: ")
 
 
 def test_a_failed_load_stops_before_the_vacuum(tmp_path: Path) -> None:
