@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import takewhile
 
 from runners.clusters import script as cluster_script
 from runners.contract import (
@@ -21,7 +22,7 @@ from runners.server_settings import script as server_script
 from runners.telemetry import collector
 from runners.tools.base import Tool
 from runners.tools.printed import text_of
-from runners.tools.shell import CHECK_FAILED, UNSET, answered, connection_variables, psql
+from runners.tools.shell import CHECK_FAILED, NO_ANSWER, UNSET, answered, connection_variables, psql
 
 BEFORE_FILE = "before.snapshot"
 AFTER_FILE = "after.snapshot"
@@ -33,12 +34,17 @@ IDLE_FILE = "idle.txt"
 SERVICE_FILE = "service.conf"
 KEEPALIVES = ("keepalives_idle=30", "keepalives_interval=10", "keepalives_count=3")
 USER_TIMEOUT, FIRST_WITH_USER_TIMEOUT = "tcp_user_timeout=60000", 12
-# A shell's exit codes where it could not run a program, and what shells and the loader of libraries say then.
+# A shell's exit codes where it could not run a program, and the lines of shells and of the loader of libraries then:
+# from their start, where the shell names its script. A server's words stand behind psql's.
 NOT_RUN = (126, 127)
 NO_PROGRAM = re.compile(
-    r": (?:(?:not found|No such file or directory|Permission denied|cannot execute|command not found)\b"
-    r"|error while loading shared libraries: )"
+    rf"(?:{NO_ANSWER}: )?(?:(?:setsid: failed to execute |[\w./-]{{1,200}}: (?:line )?[0-9]{{1,6}}: (?:exec: )?)"
+    r"(?P<shell>[^:]{1,4096}): "
+    r"(?:not found|No such file or directory|Permission denied|cannot execute|command not found)\b"
+    r"|(?P<loader>[^:]{1,4096}): error while loading shared libraries: )"
 )
+# Its message may have further lines, which look like anything.
+OF_SERVER = re.compile(r"\bpsql: (?:error|warning): |\b[A-Z]{3,}: {1,2}(?=\S)|server closed the connection")
 TAIL_BYTES = 16 << 10
 DROP_CACHES = """\
 sync
@@ -86,9 +92,9 @@ def has_lost_program(spec: RunSpec, tool: Tool, outputs: Outputs) -> bool:
     """Tell whether the run failed because a program that it needs is gone from the driver, or cannot run there."""
     if outputs.returncode not in (*NOT_RUN, PREPARATION_FAILED, VERIFY_FAILED, FINGERPRINT_FAILED):
         return False
-    lines = text_of(outputs.stderr[-TAIL_BYTES:]).splitlines()
-    ends = [f" {line}"[: match.start() + 1] for line in lines if (match := NO_PROGRAM.search(line))]
-    return any(end.endswith(f" {name}") for end in ends for name in needed_programs(spec, tool))
+    lines = takewhile(lambda line: not OF_SERVER.search(line), text_of(outputs.stderr[-TAIL_BYTES:]).splitlines())
+    matches = filter(None, map(NO_PROGRAM.match, lines))
+    return any((match["shell"] or match["loader"]) in needed_programs(spec, tool) for match in matches)
 
 
 def leftover_script(spec: RunSpec) -> str:
