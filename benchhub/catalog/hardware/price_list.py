@@ -168,11 +168,16 @@ class PriceListForm(forms.Form):
         return hashlib.sha256("\n".join(self.cleaned_data["text"].splitlines()).encode()).hexdigest()
 
     def saved(self) -> int:
-        """Save the prices and return how many; 0 where there is none to save, or with the fault on the form."""
+        """Save the prices and return how many; 0 where there is none to save, or with the fault on the form.
+
+        After a fault the lines are read anew, as one of them is in the list by now.
+        """
         try:
             return self.price_list.save()
         except ValidationError as error:
-            self.add_error("text", error)
+            # An error of the field would take the text away, which the page still needs.
+            self.add_error(None, error)
+            self.price_list = PriceList.read(self.cleaned_data["text"])
             return 0
 
 

@@ -8,8 +8,10 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
-from benchhub.catalog.hardware.price_list import PriceList
+from benchhub.catalog.hardware.price_list import PriceList, PriceListForm
+from benchhub.catalog.hardware.price_list_page import price_list_page
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
+from benchhub.catalog.shared.forms import MEANWHILE
 
 pytestmark = pytest.mark.django_db
 HEAD = "hardware;licence;Description;amount;currency;priced on;source\n"
@@ -69,6 +71,23 @@ def test_a_list_that_has_grown_adds_what_is_new_and_leaves_what_is_there(enginee
     assertRedirects(post_twice(engineer, HEAD + first + second), reverse("prices"))
     prices = ListPrice.objects.order_by("pk").values_list("description", "amount")
     assert list(prices) == [("Box", 15000), ("Disk", 900)]
+
+
+def test_a_price_that_somebody_else_saved_between_look_and_press_is_told_and_the_text_stays(box):
+    day = date(2026, 1, 31)
+    text = f"{HEAD}{box.name};;Box;15000;EUR;{day};a quote\n{box.name};;Disk;900;EUR;{day};a quote\n"
+    form = PriceListForm({"text": text})
+    assert form.is_valid()
+    ListPrice.objects.create(
+        hardware=box, description="Box", amount=15000, currency="EUR", priced_on=day, source="a quote"
+    )
+    assert form.saved() == 0
+    assert form.non_field_errors() == [MEANWHILE]
+    assert form["text"].value() == text
+    page = price_list_page(form, is_read=True)
+    assert [line.is_there for line in page.price_list.lines] == [True, False]
+    assert (page.action, page.digest) == ("Import 1 price", form.digest)
+    assert ListPrice.objects.count() == 1
 
 
 def test_a_line_that_the_list_has_at_another_price_is_refused(engineer, box):
