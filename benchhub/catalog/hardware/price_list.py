@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from benchhub.analysis.pricing.money import trimmed
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, listing
 from benchhub.catalog.models import ListPrice
 from benchhub.catalog.shared.forms import MEANWHILE, offer
 
@@ -36,17 +36,27 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the text by its number: the price that it makes, or that the list has already, or what is wrong."""
+    """A line of the text by its number: the price that it makes, or that the list has already, or what is wrong.
+
+    `ignored_columns` are those in which the list has another text for the price, which stays.
+    """
 
     number: int
     row: Row
     price: ListPrice | None = None
     is_there: bool = False
+    ignored_columns: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
         return self.row.get("hardware") or self.row.get("licence") or ""
+
+    @property
+    def ignored_text(self) -> str:
+        """Say which texts of a line are not taken over; empty if all are in the list."""
+        names = listing([name.replace("_", " ") for name in self.ignored_columns])
+        return f"The list keeps its own {names}." if names else ""
 
 
 @dataclass(frozen=True)
@@ -101,15 +111,14 @@ class Catalogue:
     their natural keys the prices that the list has, and the lines of those that it gets."""
 
     keys: Mapping[str, Mapping[str, str]]
-    prices: Mapping[tuple[Any, ...], tuple[Decimal, str]]
+    prices: Mapping[tuple[Any, ...], ListPrice]
     lines: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, rows: Iterable[Row]) -> Catalogue:
         prices = ListPrice.objects.filter(description__in={row.get("description", "") for row in rows})
-        values = prices.values_list(*ListPrice.NATURAL_KEY, "amount", "currency")
         keys = {column: _keys(kind) for column, kind in SUBJECTS.items()}
-        return cls(keys, {tuple(key): (amount, currency) for *key, amount, currency in values})
+        return cls(keys, {tuple(getattr(price, name) for name in ListPrice.NATURAL_KEY): price for price in prices})
 
 
 class PriceRowForm(PriceForm):
@@ -224,11 +233,11 @@ def _line(number: int, row: Row, catalogue: Catalogue) -> Line:
     try:
         form = _valid(row, catalogue)
         price: ListPrice = form.instance
-        is_there = _is_there(form.natural_key, price, catalogue)
+        before = _same_price(form.natural_key, price, catalogue)
     except ValidationError as error:
         return Line(number, row, faults=tuple(error.messages))
     catalogue.lines[form.natural_key] = number
-    return Line(number, row, price, is_there)
+    return Line(number, row, price, before is not None, _ignored_columns(price, before) if before else ())
 
 
 def _valid(row: Row, catalogue: Catalogue) -> PriceRowForm:
@@ -238,17 +247,21 @@ def _valid(row: Row, catalogue: Catalogue) -> PriceRowForm:
     return form
 
 
-def _is_there(key: tuple[Any, ...], price: ListPrice, catalogue: Catalogue) -> bool:
-    """Tell whether the list has this very price. Raises ValidationError where it has another in its place."""
+def _same_price(key: tuple[Any, ...], price: ListPrice, catalogue: Catalogue) -> ListPrice | None:
+    """Return this very price as the list has it. Raises ValidationError where it has another in its place."""
     if key in catalogue.lines:
         raise ValidationError(f"Line {catalogue.lines[key]} has the same description, source and day.")
-    if key not in catalogue.prices:
-        return False
-    amount, currency = catalogue.prices[key]
-    if (amount, currency) != (price.amount, price.currency):
-        text = f"The list has {trimmed(amount):f} {currency} for this description, source and day: a price that changed"
+    before = catalogue.prices.get(key)
+    if before and (before.amount, before.currency) != (price.amount, price.currency):
+        amount = f"{trimmed(before.amount):f} {before.currency}"
+        text = f"The list has {amount} for this description, source and day: a price that changed"
         raise ValidationError(f"{text} has another day or source.")
-    return True
+    return before
+
+
+def _ignored_columns(price: ListPrice, before: ListPrice) -> tuple[str, ...]:
+    texts = {name: getattr(price, name) for name in ("part_number", "remark")}
+    return tuple(name for name, text in texts.items() if text and text != getattr(before, name))
 
 
 def _item(row: Row, catalogue: Catalogue) -> str:

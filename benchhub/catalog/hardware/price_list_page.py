@@ -9,7 +9,8 @@ from benchhub.ui.pages import Crumb, FormPage
 
 from .price_list import PriceList, PriceListForm
 
-INTRO = "First see what becomes of each line, then import them. Where one is refused, none is imported."
+INTRO = "First see what becomes of each line, then import the prices. Where one is refused, none is imported."
+SHOW = "Show what becomes of each line"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ def price_list_page(form: PriceListForm, *, is_read: bool) -> PriceListPage:
         title="Import prices",
         crumb=Crumb.to("prices", "Prices"),
         intro=INTRO,
-        action=f"Import {count(len(price_list.new), 'price')}" if price_list and is_ready else "Show what it makes",
+        action=f"Import {count(len(price_list.new), 'price')}" if price_list and is_ready else SHOW,
         price_list=price_list,
         digest=form.digest if is_ready else "",
     )

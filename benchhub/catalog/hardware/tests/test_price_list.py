@@ -96,6 +96,21 @@ def test_a_line_that_the_list_has_at_another_price_is_refused(engineer, box):
     [refused] = post(engineer, HEAD + line.replace("15000", "14000.50")).context["page"].price_list.refused
     [fault] = refused.faults
     assert fault.startswith("The list has 15000.00 EUR for this description, source and day")
+    [refused] = post(engineer, HEAD + line.replace("EUR", "USD")).context["page"].price_list.refused
+    assert refused.faults == (fault,)
+
+
+def test_a_line_that_the_list_has_with_another_remark_says_that_the_remark_is_not_taken_over(engineer, box):
+    head = HEAD.replace("\n", ";part number;remark\n")
+    line = f"{box.name};;Box;15000;EUR;2026-01-31;a quote"
+    post_twice(engineer, f"{head}{line};A-1;\n")
+    texts = []
+    for more in (";;", ";A-1;", ";A-1;with taxes", ";A-2;with taxes"):
+        page = post(engineer, f"{head}{line}{more}\n")
+        texts += [row.ignored_text for row in page.context["page"].price_list.there]
+    assert texts == ["", "", "The list keeps its own remark.", "The list keeps its own part number and remark."]
+    assertContains(page, texts[-1])
+    assert ListPrice.objects.get().remark == ""
 
 
 @pytest.mark.parametrize(
