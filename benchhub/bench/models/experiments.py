@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 from django.conf import settings
@@ -236,6 +236,21 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients."""
         levels = sorted(self.levels(), key=lambda level: (level.throughput, -level.clients))
         return {(level.experiment, level.system): level for level in levels}
+
+    def extras_s(self, experiments: Collection[int]) -> dict[tuple[int, str], float]:
+        """Return how many seconds longer than their loads runs that ended well took, by experiment and kind.
+
+        It is the mean, and 0 where they took less. An experiment of which none has ended has no entry.
+        """
+        rows = self.filter(experiment__in=experiments, state=State.SUCCEEDED, started_at__isnull=False)
+        means = rows.order_by().values("experiment", "kind").annotate(
+            taken=Avg(F("ended_at") - F("started_at")), load_s=Avg("expected_s")
+        )  # fmt: skip
+        return {
+            (row["experiment"], row["kind"]): max(0.0, row["taken"].total_seconds() - row["load_s"])
+            for row in means
+            if row["taken"] is not None
+        }
 
     def next_first(self) -> Self:
         """Sort the runs as the queue does: by priority, then age, then the order of the plan."""

@@ -31,6 +31,9 @@ STEP_TEXTS = {
     "measure": "under load",
     "reduce": "counts the log up",
 }
+# Steps before the load itself; nobody can tell how long the first runs take for them.
+PREPARING = {"cluster", "settings", "os_settings", "pooler", "verify", "pilot", "vacuum", "checkpoint", "restart"}
+PREPARING |= {"drop_caches", "settle", "pause", "watch", "warmup", "before"}
 
 
 class Hold(models.Model):
@@ -88,6 +91,11 @@ class Watch(models.Model):
     def step_text(self) -> str:
         """Say what the host is doing; a step without words of its own goes by its name."""
         return STEP_TEXTS.get(self.step, self.step)
+
+    @property
+    def is_preparing(self) -> bool:
+        """Tell whether the host prepares the load, so that all of it is still to come."""
+        return self.step in PREPARING
 
 
 class LiveLog(models.Model):

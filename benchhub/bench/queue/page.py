@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -108,15 +108,16 @@ def _with_hosts(runs: Any) -> Any:
     return runs.select_related("experiment", *hosts).defer("spec", *heavy)
 
 
-def _free_at(active: Iterable[Run], now: datetime) -> dict[str, datetime]:
+def _free_at(active: Collection[Run], now: datetime) -> dict[str, datetime]:
     """Return by resource when it is expected to be free again, after the rest."""
     rests = Hold.objects.filter(run=None).values_list("resource", "free_at")
     free = {resource: free_at for resource, free_at in rests if free_at}
+    extras = Run.objects.extras_s({run.experiment_id for run in active})
     for run in active:
         if run.is_out_of_sight:
             free |= dict.fromkeys(gates.resources(run), UNKNOWN)
             continue
-        time_left = timedelta(seconds=run_seconds_left(run, now) + run.experiment.rest_s)
+        time_left = timedelta(seconds=run_seconds_left(run, now, extras) + run.experiment.rest_s)
         free |= dict.fromkeys(gates.resources(run), now + time_left)
     return free
 

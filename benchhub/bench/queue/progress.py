@@ -15,7 +15,9 @@ from benchhub.bench.models.states import State
 BAR_WIDTH = 28
 LOAD_GUESS_S = 10.0
 STEPS_GUESS_S = 0.7  # beside the load itself, until runs have shown how long theirs take
+FIRST_STEPS = timedelta(minutes=10)
 LATE_S = 10.0  # a vacuum or a checkpoint may take as long without any harm
+Extras = Mapping[tuple[int, str], float]  # seconds beside the load, by experiment and kind (Run.objects.extras_s)
 NAMES = ((Run.Kind.MEASURE, "run"), (Run.Kind.WARMUP, "warm-up"), (Run.Kind.LOAD, "initialisation"))
 
 
@@ -42,32 +44,51 @@ def seconds_left(runs: Sequence[Run]) -> float:
     return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
 
 
-def run_seconds_left(run: Run, at: datetime) -> float:
+def run_seconds_left(run: Run, at: datetime, extras: Extras) -> float:
     """Estimate the seconds that a run under way or in the queue still takes, seen from `at`."""
-    end = expected_end(run)
-    return max(0.0, (end - at).total_seconds()) if end else _whole_s(run)
+    if not run.started_at:
+        return _whole_s(run, extras)
+    end = expected_end(run, at, extras)
+    return max(0.0, (end - at).total_seconds()) if end else 0.0
 
 
-def run_seconds_late(run: Run, at: datetime) -> float:
+def run_seconds_late(run: Run, at: datetime, extras: Extras) -> float:
     """Return for how many seconds a run takes longer than expected, seen from `at`; 0 up to LATE_S."""
-    end = expected_end(run)
+    end = expected_end(run, at, extras)
     late_s = (at - end).total_seconds() if end else 0.0
     return late_s if late_s > LATE_S else 0.0
 
 
-def expected_end(run: Run) -> datetime | None:
-    """Return when a run is expected to end; None before it has started."""
-    return run.started_at + timedelta(seconds=_whole_s(run)) if run.started_at else None
+def expected_end(run: Run, at: datetime, extras: Extras) -> datetime | None:
+    """Return when a run is expected to end, seen from `at`; None before it has started, or where nobody can tell.
+
+    While it prepares its load, all of that is to come. Until a run of the experiment has shown how long everything
+    beside a load takes, that may be minutes.
+    """
+    if not run.started_at:
+        return None
+    end = run.started_at + timedelta(seconds=_whole_s(run, extras))
+    if hasattr(run, "watch") and run.watch.is_preparing:
+        return max(end, at + timedelta(seconds=run.expected_s))
+    is_first = _key(run) not in extras
+    return None if is_first and end < at < end + FIRST_STEPS else end
 
 
 def deadline(run: Run) -> datetime | None:
-    """Return when its host ends a run that has not ended by itself; None before it has started, or where none does."""
+    """Return when its host ends a run at the latest; None before it has started, or where no host does.
+
+    The host counts from the start of the load generator, which may be noticed only some time later.
+    """
     seconds = run.spec.get("deadline_s")
     return run.started_at + timedelta(seconds=seconds) if run.started_at and seconds else None
 
 
-def _whole_s(run: Run) -> float:
-    return (run.expected_s or LOAD_GUESS_S) + STEPS_GUESS_S
+def _whole_s(run: Run, extras: Extras) -> float:
+    return (run.expected_s or LOAD_GUESS_S) + extras.get(_key(run), STEPS_GUESS_S)
+
+
+def _key(run: Run) -> tuple[int, str]:
+    return run.experiment_id, run.kind
 
 
 def _taken_s(run: Run) -> float:

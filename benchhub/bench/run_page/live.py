@@ -40,11 +40,12 @@ def feed(run: Run) -> dict[str, Any]:
     Its end is expected at a moment (`end_epoch_s`) and not in so many seconds: as long as nothing comes, the answer is
     the same one. At `deadline_epoch_s` its host ends it.
     """
+    now, extras = timezone.now(), Run.objects.extras_s([run.experiment_id])
     return {
         "values": [] if run.is_final else rates_of([run]).get(run.pk, []),
         "unit": unit_of(run),
         "load_s": run.spec.get("duration_s") or 0,
-        "end_epoch_s": None if run.is_final else _epoch_s(expected_end(run)),
+        "end_epoch_s": None if run.is_final else _epoch_s(expected_end(run, now, extras)),
         "deadline_epoch_s": None if run.is_final else _epoch_s(deadline(run)),
     }
 

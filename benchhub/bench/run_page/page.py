@@ -127,8 +127,11 @@ class RunPage:
     @property
     def expected_end(self) -> datetime | None:
         """Return when it was expected to end, where it is under way for longer; otherwise None."""
-        is_late = not self.run.is_final and progress.run_seconds_late(self.run, timezone.now())
-        return progress.expected_end(self.run) if is_late else None
+        if not self.run.started_at or self.run.is_final:
+            return None
+        now, extras = timezone.now(), Run.objects.extras_s([self.run.experiment_id])
+        is_late = progress.run_seconds_late(self.run, now, extras)
+        return progress.expected_end(self.run, now, extras) if is_late else None
 
     @property
     def deadline(self) -> datetime | None:

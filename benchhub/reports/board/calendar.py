@@ -194,9 +194,11 @@ def _of_queue(now: datetime, unfinished: Sequence[tuple[int, str]]) -> Sequence[
     if not unfinished:
         return ()
     pairs: list[tuple[int, Block]] = []
-    for lane in QueuePage.load(now).lanes:
+    lanes = QueuePage.load(now).lanes
+    extras = Run.objects.extras_s({run.experiment_id for lane in lanes for run in lane.active})
+    for lane in lanes:
         for run in lane.active:
-            end = now + timedelta(seconds=run_seconds_left(run, now))
+            end = now + timedelta(seconds=run_seconds_left(run, now, extras))
             pairs += _of_run(run, RUNNING, run.started_at or now, end)
         for row in lane.waiting:
             if row.expected_at:

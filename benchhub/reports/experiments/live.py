@@ -9,12 +9,10 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from benchhub.bench.models import Event, Experiment, ExperimentSystem, Run
-from benchhub.bench.models.states import ACTIVE, State
-from benchhub.bench.queue.progress import run_seconds_left
+from benchhub.bench.models.states import State
+from benchhub.bench.queue.progress import expected_end, seconds_left
 from benchhub.bench.run_page.live import rates_of, slot, unit_of
 from benchhub.ui.feeds import version_of
-
-from .progress import progress
 
 ROUNDED_S = 5
 UNDER_WAY = (State.STARTING, State.RUNNING)
@@ -49,18 +47,17 @@ def feed(experiment: int) -> dict[str, Any]:
 def end_epoch_s(runs: list[Run]) -> int | None:
     """Return when all runs are expected to have ended; None where nobody can tell.
 
-    It is a moment, and rounded, so that it stays the same as long as all goes as expected.
+    It is a moment, and rounded, so that it stays the same as long as all goes as expected. It passes where a run takes
+    longer than expected, by more than what waits.
     """
-    whole_s = progress(runs).remaining_s
-    if whole_s is None:
+    active = [run for run in runs if run.is_active]
+    if not active or any(run.is_out_of_sight for run in active):
         return None
-    now = timezone.now()
-    done_s = sum(
-        max(0.0, run.expected_s - run_seconds_left(run, now)) for run in runs if run.state in ACTIVE and run.started_at
-    )
-    is_begun = any(run.state in ACTIVE for run in runs)
-    end_s = now.timestamp() + max(0.0, whole_s - done_s)
-    return ROUNDED_S * round(end_s / ROUNDED_S) if is_begun else None
+    now, extras = timezone.now(), Run.objects.extras_s([active[0].experiment_id])
+    started = [run for run in active if run.started_at]
+    last_end = max((expected_end(run, now, extras) or now for run in started), default=now)
+    end_s = last_end.timestamp() + seconds_left([run for run in runs if run not in started])
+    return ROUNDED_S * round(end_s / ROUNDED_S)
 
 
 def version(experiment: int) -> str:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Result, Run, System
+from benchhub.bench.models import Experiment, Result, Run, System, Watch
 from benchhub.bench.plan import plan, specs
 from benchhub.bench.plan.systems import asked_system, system_under_test
 from benchhub.bench.queue.progress import clock, expected_end, run_seconds_late, run_seconds_left, seconds_left
@@ -157,7 +157,7 @@ def test_logs_are_sampled_by_what_a_system_has_shown_with_the_workload(systems):
     run, rate = sampled(systems, 4, reads)
     assert (rate, run.spec["pilot_s"]) == (1 / 15, 1)  # four clients may do far more than one: 240,000 TPS on 4 CPUs
     run, rate = sampled(systems, 1, writes)
-    assert (rate, run.spec["pilot_s"]) == (1 / 3, 1)  # nothing shown with it: 10,000 TPS
+    assert (rate, run.spec["pilot_s"]) == (1 / 3, 1)  # nothing extras with it: 10,000 TPS
 
 
 def test_a_line_costs_more_of_fewer_cpus_and_those_that_a_probe_counted_are_there(systems):
@@ -231,18 +231,45 @@ def test_steps_are_the_order_of_the_runs_that_are_queued(systems):
 def test_the_time_that_one_run_still_takes_counts_from_its_start(systems):
     run = queued(systems)[-1]
     now = timezone.now()
-    assert run_seconds_left(run, now) == pytest.approx(3.7)
+    assert run_seconds_left(run, now, {}) == pytest.approx(3.7)
     run.started_at = now - timedelta(seconds=2)
-    assert run_seconds_left(run, now) == pytest.approx(1.7)
-    assert run_seconds_late(run, now) == 0
+    assert run_seconds_left(run, now, {}) == pytest.approx(1.7)
+    assert run_seconds_late(run, now, {}) == 0
+    run.started_at = now - timedelta(minutes=11)
+    assert run_seconds_left(run, now, {}) == 0
+    assert run_seconds_late(run, now, {}) == pytest.approx(656.3)
+
+
+def test_what_runs_took_beside_their_loads_counts_for_the_next_of_their_kind(systems):
+    load, run, second = queued(systems)[0], *queued(systems)[-2:]
+    now = timezone.now()
+    assert Run.objects.extras_s([run.experiment_id]) == {}
+    testing.ended(second, "succeeded")
+    Run.objects.filter(pk=second.pk).update(started_at=now - timedelta(seconds=100), ended_at=now)  # 3 under load
+    extras = Run.objects.extras_s([run.experiment_id])
+    assert extras == {(run.experiment_id, "measure"): 97}
     run.started_at = now - timedelta(seconds=60)
-    assert run_seconds_left(run, now) == 0
-    assert run_seconds_late(run, now) == pytest.approx(56.3)
+    assert (run_seconds_left(run, now, extras), run_seconds_late(run, now, extras)) == (40, 0)
+    load.started_at = now
+    assert run_seconds_left(load, now, extras) < 40  # of loads nothing is known yet
+
+
+def test_a_run_is_not_late_before_its_load_begins_nor_for_minutes_while_it_is_the_first(systems):
+    run = queued(systems)[-1]
+    now = timezone.now()
+    run.started_at = now - timedelta(seconds=300)
+    extras = {(run.experiment_id, run.kind): 10.0}
+    run.watch = Watch(run=run, step="vacuum")
+    assert (run_seconds_left(run, now, extras), run_seconds_late(run, now, extras)) == (3, 0)
+    run.watch.step = "measure"
+    assert run_seconds_late(run, now, extras) == 300 - 3 - 10
+    assert (expected_end(run, now, {}), run_seconds_late(run, now, {})) == (None, 0)
 
 
 def test_what_ends_within_seconds_of_its_expected_end_is_not_late(systems):
     run = queued(systems)[-1]
     run.started_at = timezone.now()
-    end = expected_end(run)
-    assert run_seconds_late(run, end + timedelta(seconds=10)) == 0
-    assert run_seconds_late(run, end + timedelta(seconds=11)) == 11
+    extras = {(run.experiment_id, run.kind): 2.0}
+    end = expected_end(run, run.started_at, extras)
+    assert run_seconds_late(run, end + timedelta(seconds=10), extras) == 0
+    assert run_seconds_late(run, end + timedelta(seconds=11), extras) == 11

@@ -17,8 +17,8 @@ from benchhub.ui.feeds import VERSION, Feeds
 pytestmark = pytest.mark.django_db
 LOG = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.1, 0 failed\n" % (i, 100 * i) for i in (1, 2, 3))
 DEADLINE_S = 1800
-RUN_FEED_QUERIES = 5  # session, user, whether it is there; run, log
-EXPERIMENT_FEED_QUERIES = 6  # session, user, whether it is there; runs, places of systems, logs
+RUN_FEED_QUERIES = 6  # session, user, whether it is there; run, log, what runs took beside their loads
+EXPERIMENT_FEED_QUERIES = 7  # session, user, whether it is there; runs, places of systems, logs, what runs took
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_an_experiment_has_a_point_for_each_run_under_load_at_the_mean_so_far(re
 
 
 def test_a_late_run_says_when_it_was_to_end_and_when_its_host_ends_it(reader, running):
-    started_at = timezone.now() - timedelta(seconds=300)
+    started_at = timezone.now() - timedelta(seconds=900)
     Run.objects.filter(pk=running.pk).update(started_at=started_at)
     feed = reader.get(address(running)).json()
     start_s = started_at.timestamp()
@@ -75,6 +75,14 @@ def test_a_late_run_says_when_it_was_to_end_and_when_its_host_ends_it(reader, ru
     page = reader.get(reverse("run", args=[running.pk]))
     assertContains(page, "It takes longer than expected")
     assertContains(page, "its host ends it")
+
+
+def test_an_experiment_whose_last_run_is_late_was_to_end_when_that_was(reader, running):
+    testing.ended(running.experiment.runs.get(repeat=2), "failed", "it broke")
+    started_at = timezone.now() - timedelta(seconds=900)
+    Run.objects.filter(pk=running.pk).update(started_at=started_at)
+    end_s = reader.get(address(running, "experiment")).json()["end_epoch_s"]
+    assert end_s == pytest.approx(started_at.timestamp() + 60.7, abs=live.ROUNDED_S)
 
 
 def test_a_run_that_has_ended_is_no_point_and_has_nothing_left(reader, running):
