@@ -38,7 +38,7 @@ def feed(run: Run) -> dict[str, Any]:
     """Return the seconds of the load so far; `run` comes with experiment, workload and watch.
 
     Its end is expected at a moment (`end_epoch_s`) and not in so many seconds: as long as nothing comes, the answer is
-    the same one. At `deadline_epoch_s` its host ends it.
+    the same one. At `deadline_epoch_s` at the latest its host ends it.
     """
     now, extras = timezone.now(), Run.objects.extras_s([run.experiment_id])
     return {

@@ -47,9 +47,15 @@
     const seconds = leftS();
     if (seconds > 0) return `about ${duration(seconds)} left`;
     if (seconds > -LATE_S) return "about to end";
-    const deadline = feed.deadline_epoch_s && new Date(1000 * feed.deadline_epoch_s + clockAheadMs);
-    const until = deadline ? `; its host ends it at ${deadline.toLocaleTimeString()}` : "";
+    const until = feed.deadline_epoch_s ? `; its host ends it at the latest about ${moment(feed.deadline_epoch_s)}` : "";
     return `${duration(-seconds)} longer than expected${until}`;
+  }
+
+  // With its day where that is another one.
+  function moment(epoch_s) {
+    const at = new Date(1000 * epoch_s + clockAheadMs);
+    const isToday = at.toDateString() === new Date().toDateString();
+    return isToday ? at.toLocaleTimeString() : at.toLocaleString();
   }
 
   function duration(seconds) {

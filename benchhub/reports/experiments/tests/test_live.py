@@ -74,7 +74,7 @@ def test_a_late_run_says_when_it_was_to_end_and_when_its_host_ends_it(reader, ru
     assert feed["deadline_epoch_s"] == round(start_s + DEADLINE_S)
     page = reader.get(reverse("run", args=[running.pk]))
     assertContains(page, "It takes longer than expected")
-    assertContains(page, "its host ends it")
+    assertContains(page, "Its host ends it at the latest about")
 
 
 def test_an_experiment_whose_last_run_is_late_was_to_end_when_that_was(reader, running):
