@@ -21,3 +21,4 @@ def test_of_many_rows_a_phone_shows_the_first_and_of_a_long_list_half_as_many(ro
     assert f'class="first-rows first-{first}"' in html
     assert "<table></table>" in html
     assert '<details class="all-rows" id="all">' in html and "Show all levels" in html
+    assert f"Show only the first {first}" in " ".join(html.split())  # once all are there
