@@ -24,10 +24,10 @@ from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
 from benchhub.wsgi import application
-from conftest import CLONE
+from conftest import CLONE, WHOLE
 
-# `make test-api` makes up 40 each, and besides a wrong value for each field alone: some minutes.
-EXAMPLES = int(os.environ.get("API_EXAMPLES", "1"))
+# `make test-api` and `make test-whole` make up 40 each, and besides a wrong value for each field alone: some minutes.
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "40" if WHOLE else "1"))
 IS_THOROUGH = EXAMPLES >= 40
 SETTINGS = settings(
     max_examples=EXAMPLES,
