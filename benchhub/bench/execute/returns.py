@@ -108,9 +108,11 @@ def _found_no_server(failed: Failed) -> bool:
     is_last = tries >= (MOST_REFUSALS if layer is layers.REFUSED else MOST_TRIES)
     if is_last and run.experiment.systems.count() > 1:
         return False
-    queue.go_back(run, failed.claim, failed.reason, rest_s=FIRST_REST_S * tries)
+    # Its keeper or its pooler may have sentences of their own before it: the next try is counted by this one.
+    reason = failed.reason if failed.reason.startswith(layer.sentence) else f"{layer.sentence} {failed.reason}"
+    queue.go_back(run, failed.claim, reason, rest_s=FIRST_REST_S * tries)
     if is_last:
-        queue.pause(run.experiment, NO_SERVER.format(failed.reason))
+        queue.pause(run.experiment, NO_SERVER.format(reason))
     return True
 
 

@@ -82,6 +82,12 @@ def test_an_experiment_of_several_systems_goes_on_with_the_others_after_the_last
     assert not Experiment.objects.get().paused_at
 
 
+def test_a_try_that_a_pooler_or_a_keeper_speaks_of_first_counts_as_any_other(systems):
+    run = collecting(systems[0])
+    assert goes_back(run, f"{GONE}The check of the pooler failed.\n")
+    assert run.attempts.get().reason.startswith(layers.REFUSED.sentence)
+
+
 def test_tries_that_failed_for_another_reason_in_between_do_not_count(systems):
     run = collecting(systems[0])
     failed_before(run, returns.MOST_REFUSALS, GONE)
