@@ -37,7 +37,10 @@ CUT_SHORT = "The telemetry was cut short: its collector did not end by itself."
 FULL = "The telemetry ends early: its log reached the most bytes that it may have."
 UNREADABLE = "The telemetry cannot be read: what its collector noted is no log of it."
 NOTHING = "There is no telemetry: its collector noted nothing."
-NO_SERVER = "The telemetry has nothing of PostgreSQL: its session was refused, or the server is too old."
+NO_SERVER = (
+    "The telemetry has nothing of PostgreSQL: its session was refused, the server is too old, or its database has no"
+    " language plpgsql."
+)
 NO_MACHINE = "The machine of the server was not observed: only the driver's was, and PostgreSQL itself."
 CLOCK, COLLECTOR = "clock.server", "collector_cpu"
 NO_DISK = "The device of the data directory is not known, so disks are those of the machine."
