@@ -21,7 +21,7 @@ class QuickCompressor(Compressor):  # type: ignore[misc]  # whitenoise has no ty
         return compressed
 
 
-class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # nor here
     """Keep static files under hashed names, compressed."""
 
     def create_compressor(self, **options: Any) -> QuickCompressor:

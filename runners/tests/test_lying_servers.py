@@ -18,6 +18,7 @@ from runners.telemetry.collector import files as telemetry_files
 
 PSQL = shutil.which("psql")
 COLUMNS = ("query", "part", "names")
+# psql as the machine has it: the server beside it is a fake.
 pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
 
 

@@ -98,8 +98,8 @@ esac
 def answered(spec: RunSpec) -> str:
     """Return lines that end with 0 where the server takes a connection, 1 where not. Then a sentence is on stderr."""
     return f"""\
-found=$({psql(spec, "SELECT 1")} 2>&1) || {{
-    printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$found" | head -n 1)" >&2
+answer=$({psql(spec, "SELECT 1")} 2>&1) || {{
+    printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$answer" | head -n 1)" >&2
     exit 1
 }}
 """

@@ -117,6 +117,6 @@ def test_a_broker_that_takes_nothing_for_several_leases_costs_no_worker(rig, sit
     rows.until_state(runs[0], "running")
     with redis.from_url(rig.broker.url) as broker, state(broker, rig.broker.password):
         until(lambda: (site.folder(runs[0]) / "rc").exists())
-        time.sleep(2 * rig.lease_s)
+        time.sleep(2 * rig.lease_s)  # the fault is to last
     ends_once(runs)
     assert worker.exit_code is None

@@ -128,7 +128,7 @@ def test_a_server_that_is_away_for_several_leases_keeps_its_runs_waiting_and_bur
     until(lambda: runs[0].attempts.filter(outcome="failed").count() >= 2)
     assert not {rows.state(run) for run in runs} & {"failed", "lost", "succeeded"}
     assert "PostgreSQL could not be reached from the driver" in runs[0].attempts.first().reason
-    time.sleep(2 * rig.lease_s)
+    time.sleep(2 * rig.lease_s)  # the fault is to last
     server.start(rig.processes)
     ended = rows.until_final(runs, patience_s=2 * rig.lease_s + PATIENCE_S)
     assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]

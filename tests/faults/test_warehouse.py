@@ -112,7 +112,7 @@ def test_a_warehouse_that_takes_nothing_for_several_leases_has_everything_once(
     rows.until_state(runs[0], "running")
     with state(warehouse):
         until(lambda: (site.folder(runs[0]) / "rc").exists())
-        time.sleep(2 * rig.lease_s)
+        time.sleep(2 * rig.lease_s)  # the fault is to last
     connection.close()
     ends_once(runs)
     assert worker.exit_code is None

@@ -17,6 +17,7 @@ from runners.tools.shell import unanswered_text
 PSQL = shutil.which("psql")
 
 
+# psql as the machine has it; no server of the tests is needed beside it.
 @pytest.mark.skipif(PSQL is None, reason="psql is not installed")
 def test_a_server_that_is_away_when_its_keeper_begins_is_told_from_one_that_refuses_a_setting(tmp_path):
     folder, quick = tmp_path / "runs" / "1" / "1", tmp_path / "quick"
