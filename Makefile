@@ -93,8 +93,8 @@ bench-fleet: venv
 
 faults: venv-dev
 	@$(RUN) tests/packages.py
-	$(RUN) -m pytest tests/faults --durations=10
-	CLUSTER_FAULTS=10 SERVER_FAULTS=10 $(RUN) -m pytest runners/clusters/tests/test_faults.py \
+	WHOLE=1 $(RUN) -m pytest tests/faults --durations=10
+	WHOLE=1 CLUSTER_FAULTS=10 SERVER_FAULTS=10 $(RUN) -m pytest runners/clusters/tests/test_faults.py \
 		runners/server_settings/tests/test_faults.py
 
 # A fault each at a moment of a run on a cluster of BenchHub's own; SEED=100 takes others.

@@ -176,6 +176,7 @@ def test_an_old_sign_of_life_is_no_health(place: Place) -> None:
     assert not place.is_healthy("ticker")
 
 
+@pytest.mark.whole
 def test_a_second_start_makes_no_second_administrator(place: Place) -> None:
     say(place, "prepare")
     assert "There are users already: none was made." in say(place, "prepare")

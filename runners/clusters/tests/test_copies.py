@@ -65,6 +65,7 @@ async def test_where_the_copy_is_gone_the_data_set_is_loaded_and_copied_again(dr
     assert noted(await loaded(driver, RESTORED)).keys() >= {"restored_s"}
 
 
+@pytest.mark.whole
 async def test_a_copy_that_nobody_takes_any_more_is_removed_by_the_load(driver):
     await loaded(driver, KEPT)
     await loaded(driver, DataCopy(KEY))
@@ -88,6 +89,7 @@ async def test_no_copy_is_kept_of_a_data_directory_that_leads_elsewhere(driver, 
     assert copies(driver) == []
 
 
+@pytest.mark.whole
 async def test_a_few_copies_are_kept_and_the_one_used_longest_ago_goes_first(driver):
     await loaded(driver, KEPT)
     folder = driver.folder / "copies"

@@ -93,6 +93,7 @@ def owner(driver) -> tuple[int, int]:
     return status.st_uid, status.st_gid
 
 
+@pytest.mark.whole
 async def test_an_initdb_that_was_broken_off_is_started_over(driver):
     assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
     (driver.folder / "data").rename(driver.folder / "data.making")
@@ -135,6 +136,7 @@ async def test_a_job_that_is_killed_whole_leaves_no_server(driver):
     assert working_in(driver.foreign.data_directory) != []
 
 
+@pytest.mark.whole
 async def test_a_server_that_crashed_under_its_load_is_whole_for_the_next_run(driver):
     attempt = await start_and_wait_for(driver, b"measure")
     [number, *_] = (driver.folder / "data" / "postmaster.pid").read_text().split()
@@ -145,6 +147,7 @@ async def test_a_server_that_crashed_under_its_load_is_whole_for_the_next_run(dr
     assert outputs.returncode == 0, outputs.stderr
 
 
+@pytest.mark.whole
 async def test_a_process_number_given_out_again_is_no_server(driver):
     """A reboot leaves a number that may be anybody's by then; here it is this test's."""
     assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0

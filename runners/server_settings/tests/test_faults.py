@@ -92,6 +92,7 @@ async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_
     assert driver.value("work_mem") == "4MB" and driver.auto_lines == [] and not driver.state.exists()
 
 
+@pytest.mark.whole
 async def test_nothing_starts_while_the_server_is_away_and_its_settings_are_put_back_once_it_is_there(restarting):
     """Stopped by its owner in the midst of a run whose every process is killed."""
     place = await begun(restarting, SETTINGS, IN_FORCE)
@@ -116,6 +117,7 @@ async def pg_ctl(driver, *words):
     await driver.connections.run(driver.target, f"{shlex.join(program)} < /dev/null > /dev/null 2>&1", timeout_s=60)
 
 
+@pytest.mark.whole
 async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run_whose_locks_no_server_keeps(restarting):
     """The shell restarts the server, which would hold the host's lock for ever if it had it open."""
     before = seen(restarting)

@@ -29,7 +29,13 @@ def humps_over_clients(clients):
     return 500 * clients / (clients + 10) + 1000 * first + 1150 * second
 
 
-@pytest.mark.parametrize("curve", [scalability, two_humps, falls_off, humps_over_clients])
+@pytest.mark.parametrize(
+    "curve",
+    [
+        two_humps,
+        *(pytest.param(curve, marks=pytest.mark.whole) for curve in (scalability, falls_off, humps_over_clients)),
+    ],
+)
 def test_the_level_found_has_99_percent_of_the_maximum_after_15_percent_of_the_grid(curve):
     """Twelve of 80 levels cannot always show a narrow hump; where one was missed, nothing is called known."""
     best = max(map(curve, LEVELS))
@@ -48,6 +54,7 @@ def test_a_flat_curve_is_known_to_be_flat_and_any_level_is_good_enough():
     assert advice.low < 5000 < advice.high and advice.high / advice.low < 1.02
 
 
+@pytest.mark.whole
 def test_noise_is_told_from_shape_and_makes_the_budget_larger():
     # So precise that no level is ever certain: the budgets are what ends them.
     goal = Goal(runs=12, noisy_runs=16, precision=0.001, confidence=0.9999999)

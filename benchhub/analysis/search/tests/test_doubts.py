@@ -26,7 +26,7 @@ def test_values_that_jump_threefold_are_noise_and_nothing_is_known():
     assert advice.low >= 7_100 and advice.low < 23_300, "the interval reaches down into what was seen"
 
 
-@pytest.mark.parametrize("noise", [0.15, 0.35])
+@pytest.mark.parametrize("noise", [pytest.param(0.15, marks=pytest.mark.whole), 0.35])
 def test_noise_is_estimated_beyond_a_tenth(noise):
     for seed in (1, 2) if WHOLE else (1,):
         advice, trials = follow(scalability, noise=noise, seed=seed)

@@ -149,6 +149,7 @@ EXPERIMENTS = st.lists(
 )
 
 
+@pytest.mark.whole
 @settings(max_examples=12 if WHOLE else 3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plans=EXPERIMENTS, bad_load=st.sampled_from([None, None, 0, 1, 2]))
 def test_whatever_is_queued_and_when_every_run_ends_well_on_its_own_data(systems, plans, bad_load):

@@ -71,6 +71,7 @@ def test_a_cluster_is_made_and_its_build_then_knows_its_settings(own, host, clus
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.whole
 def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, experiment, machine, host):
     instance, systems = made(own), []
     for number in (1, 2):
@@ -90,6 +91,7 @@ def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, exper
     assert visited(own, "look").facts["is_running"] is False
 
 
+@pytest.mark.whole
 def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, experiment, machine, host):
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
     run = worker.finish(experiment(system_under_test(made(own), **place), duration_s=2))[-1]
@@ -178,6 +180,7 @@ def test_a_cluster_is_not_removed_while_a_run_waits(own, experiment, machine, ho
     assert own.made_at is not None
 
 
+@pytest.mark.whole
 def test_a_settings_file_of_a_run_is_shown_as_of_its_last_start(own, worker, experiment, machine, host):
     configuration = Configuration.objects.create(name="big", settings={"work_mem": "9MB"})
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "big"}

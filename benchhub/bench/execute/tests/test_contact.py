@@ -158,6 +158,7 @@ def test_a_quarantined_host_says_what_to_do_and_its_run_starts_once_a_person_app
     assert Attempt.objects.count() == 2
 
 
+@pytest.mark.whole
 def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     worker, system, experiment, cluster16, target
 ):
@@ -177,6 +178,7 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
+@pytest.mark.whole
 def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     worker, system, experiment, cluster16, wire, target, planner
 ):
@@ -212,6 +214,7 @@ def test_a_host_that_is_away_says_since_when_and_its_run_goes_on(
     assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 1)
 
 
+@pytest.mark.whole
 def test_a_host_that_another_job_holds_is_asked_again_soon_and_then_less_often(
     worker, system, experiment, cluster16, target
 ):
@@ -230,6 +233,7 @@ def test_a_host_that_another_job_holds_is_asked_again_soon_and_then_less_often(
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
+@pytest.mark.whole
 def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence(
     worker, system, experiment, cluster16, planner
 ):
@@ -265,6 +269,7 @@ def test_the_log_of_a_run_is_read_on_while_it_runs_and_gives_way_to_its_evidence
     assert log.startswith(first["part"]["text"] + second["part"]["text"])
 
 
+@pytest.mark.whole
 def test_a_start_whose_time_has_passed_is_withdrawn_and_starts_later_as_a_new_attempt(
     worker, system, experiment, cluster16, wire, target
 ):
@@ -303,6 +308,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
     assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 1)
 
 
+@pytest.mark.whole
 def test_a_run_that_was_reserved_before_its_window_closed_goes_back_to_the_queue(worker, system, experiment, cluster16):
     planned = experiment(system(cluster16))
     queue.reserve()

@@ -41,6 +41,7 @@ def test_the_data_set_is_loaded_once_and_described(worker, system, experiment, c
     assert worker.finish(again)[0].state == State.SUCCEEDED
 
 
+@pytest.mark.whole
 def test_a_run_that_finds_its_data_set_damaged_goes_back_behind_a_load_and_never_fails(
     worker, system, experiment, cluster16
 ):
@@ -94,6 +95,7 @@ def test_a_script_with_a_mistake_is_told_by_its_line_before_any_data_set_is_load
     assert DataSet.objects.get(instance=server.instance, replaced_at=None).recipe["scale"] == 1
 
 
+@pytest.mark.whole
 def test_a_script_with_a_mistake_is_tried_once_where_the_data_set_is_there(worker, system, experiment, cluster16):
     server = system(cluster16)
     worker.finish(experiment(server))

@@ -40,6 +40,7 @@ def test_a_run_that_is_cancelled_while_it_runs_ends_cancelled_and_frees_the_host
     assert not Hold.objects.exists()
 
 
+@pytest.mark.whole
 def test_a_worker_that_knows_nothing_of_a_run_finds_its_end(worker, system, experiment, cluster16):
     planned = experiment(system(cluster16))
     worker.tick()
@@ -72,6 +73,7 @@ def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system,
     worker.tick(run.pk)
 
 
+@pytest.mark.whole
 def test_outputs_that_cannot_be_read_fail_the_run_and_keep_its_evidence(
     worker, system, experiment, cluster16, monkeypatch
 ):

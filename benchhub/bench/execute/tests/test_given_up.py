@@ -58,6 +58,7 @@ def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(
     assert not Hold.objects.exists()
 
 
+@pytest.mark.whole
 def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_often_and_no_more(starting, monkeypatch):
     job_, _ = starting
     monkeypatch.setattr(job, "COLLECT_TIMEOUT_S", 0)
@@ -69,6 +70,7 @@ def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_of
     assert isinstance(uncollectable, Uncollectable) and "did not answer within 0 s" in uncollectable.reason
 
 
+@pytest.mark.whole
 def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(starting, worker, target):
     job_, run = starting
     runs = target.work_directory / "runs"
@@ -105,6 +107,7 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
     assert Host.objects.get().paused_at is None
 
 
+@pytest.mark.whole
 def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(starting, worker):
     job_, run = starting
     loop.submit(job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
@@ -115,6 +118,7 @@ def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_a
     assert Run.objects.get(pk=run.pk).state == State.CANCELLED
 
 
+@pytest.mark.whole
 def test_a_cancel_takes_a_run_out_of_hands_that_wait_for_its_host_and_only_once(starting):
     job_, run = starting
     runs = Run.objects.filter(pk=run.pk)
@@ -129,6 +133,7 @@ def test_a_cancel_takes_a_run_out_of_hands_that_wait_for_its_host_and_only_once(
         pass
 
 
+@pytest.mark.whole
 def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, worker):
     job_, run = starting
     with queue.fenced(job_.claim) as locked:

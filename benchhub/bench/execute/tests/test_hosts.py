@@ -91,6 +91,7 @@ def test_a_managed_database_needs_a_connection_only(worker, system, experiment, 
     assert run.found.host.keys() == {"target"}
 
 
+@pytest.mark.whole
 def test_a_host_whose_facts_are_old_is_probed_again_before_its_run(worker, system, experiment, cluster16, host):
     planned = experiment(system(cluster16))
     Host.objects.update(facts={"kernel": "an old one"}, facts_at=Now() - timedelta(hours=2))

@@ -99,6 +99,7 @@ def test_a_run_measures_with_its_settings_and_proves_that_the_former_ones_are_ba
     assert ask(server, "SHOW work_mem") == ("4MB",) and Host.objects.get(pk=granted.host_id).paused_at is None
 
 
+@pytest.mark.whole
 def test_where_the_owner_lets_runs_restart_it_the_baseline_is_restarted_too(
     worker, granted, experiment, machine, server
 ):

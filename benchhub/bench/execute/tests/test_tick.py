@@ -64,6 +64,7 @@ def test_a_run_is_observed_beside_its_load_where_its_plan_asks_for_it(worker, sy
     assert not Evidence.objects.filter(attempt__run=bare, name__startswith="telemetry").exists()
 
 
+@pytest.mark.whole
 def test_an_honest_run_gives_the_audit_nothing_to_contradict(worker, system, experiment, cluster16):
     run = worker.finish(experiment(system(cluster16), duration_s=2))[-1]
     assert [doubt for doubt in run.result.doubts if doubt["code"] not in ABOUT_THE_MACHINE] == []
@@ -84,6 +85,7 @@ def test_a_canary_and_a_warm_up_go_first_and_the_warm_up_gives_no_point(worker, 
     assert [line.split()[0] for line in idle] == ["cpu", "cpu"]
 
 
+@pytest.mark.whole
 def test_an_open_loop_offers_each_rate_and_counts_what_was_late_or_skipped(worker, system, experiment, cluster18):
     rates = {"client_levels": [4], "rates_tps": [40, 80], "latency_limit_us": 500_000, "duration_s": 3}
     runs = [run for run in worker.finish(experiment(system(cluster18), **rates)) if run.kind == "measure"]
@@ -109,6 +111,7 @@ def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number
     assert any(doubt["code"] == "settings_differ" and "77MB" in doubt["text"] for doubt in run.result.doubts)
 
 
+@pytest.mark.whole
 def test_every_move_of_a_run_is_recorded_in_order(worker, system, experiment, cluster16):
     run = worker.finish(experiment(system(cluster16)))[0]
     moves = list(run.events.values_list("old_state", "new_state"))

@@ -169,6 +169,7 @@ def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
     assert not (tmp_path / "it" / "run" / "log").exists()  # or a second run would count the first one's lines
 
 
+@pytest.mark.whole
 def test_a_bundle_of_tatp_tells_its_mqth_and_leaves_what_can_be_brought_in(run, sh, tmp_path):
     planned = with_spec(run, tool="tatp", parameters={"subscribers": 1_000}, warmup_s=1, duration_s=3, vacuum=False)
     call = sh(planned)

@@ -75,6 +75,7 @@ def test_enter_in_a_field_shows_the_total_and_saves_nothing(tab):
     assert not PriceSheet.objects.exists()
 
 
+@pytest.mark.whole
 def test_a_licence_model_is_typed_and_its_arithmetic_seen_on_a_machine(tab):
     Hardware.objects.create(name="Power", sockets=2, cores_per_socket=10, threads_per_core=8, processor="POWER8")
     tab.goto("/licence-models/")

@@ -27,7 +27,7 @@ def experiment():
     return experiment
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("width", [360, pytest.param(1440, marks=pytest.mark.whole)])
 def test_the_board_the_calendar_and_the_leaderboard_are_not_too_wide(page, experiment, width):
     page.set_viewport_size({"width": width, "height": 900})
     sign_in(page)

@@ -79,6 +79,7 @@ def test_the_term_changes_prices_and_address_without_a_reload(page, experiment):
     assert page.get_by_label("5 years").is_checked()
 
 
+@pytest.mark.whole
 def test_going_back_brings_the_earlier_term(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.get_by_label("5 years").check()
@@ -105,6 +106,7 @@ def test_the_baseline_changes_without_a_reload_and_keeps_the_term(page, experime
     page.get_by_text("PostgreSQL 16 gives 0.50x").wait_for()
 
 
+@pytest.mark.whole
 def test_the_term_is_chosen_on_the_page_of_an_experiment_too(page, experiment):
     page.goto(f"/experiments/{experiment.pk}/")
     page.evaluate("window.isSamePage = true")
@@ -128,6 +130,7 @@ def test_terms_work_without_script(page_without_script, experiment):
     assert page.get_by_label("5 years").is_checked()
 
 
+@pytest.mark.whole
 def test_less_usual_terms_change_the_page_without_a_reload_and_stay_open(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.evaluate("window.isSamePage = true")
@@ -159,6 +162,7 @@ def test_a_wrong_term_is_told_beside_its_control_and_put_right(page, experiment)
     assert page.get_by_text("Write a discount from 0 to 100 per cent").count() == 0
 
 
+@pytest.mark.whole
 def test_the_load_under_a_ceiling_is_chosen_and_its_ceiling_written(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.get_by_label("At which level").select_option("latency")
@@ -190,6 +194,7 @@ def test_figures_of_prices_are_drawn_and_their_questions_change_without_a_reload
     page.locator("#prices-1 details[open] ol").first.wait_for()
 
 
+@pytest.mark.whole
 def test_all_terms_work_without_script(page_without_script, experiment):
     page = page_without_script
     page.goto(f"/compare/?experiment={experiment.pk}")

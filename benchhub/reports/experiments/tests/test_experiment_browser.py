@@ -70,6 +70,7 @@ def test_latency_and_a_linear_axis_are_chosen_by_keyboard_and_kept_in_the_addres
     assert not is_too_wide(page)
 
 
+@pytest.mark.whole
 def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
     sign_in(page)
     page.goto(reverse("experiment", args=[experiment.pk]))
@@ -101,6 +102,7 @@ def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page,
     assert page.locator("[hx-trigger^=every]").count() == 0
 
 
+@pytest.mark.whole
 def test_a_page_that_was_opened_before_the_first_result_gets_the_switches_of_the_chart_with_it(page, system):
     search = testing.make_experiment([system], grows="peak", most_runs=12, precision=0.01)
     sign_in(page)

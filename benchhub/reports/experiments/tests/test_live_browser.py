@@ -85,6 +85,7 @@ def test_a_filter_narrows_the_table_keeps_the_address_and_leaves_the_chart_alone
     assert live_page.evaluate("window.isSamePage && window.drawings === 0")
 
 
+@pytest.mark.whole
 def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_point(live_page, experiment):
     live_page.get_by_label("State").select_option(label="State: succeeded")
     expect(live_page.locator("#list tbody tr")).to_have_count(2)
@@ -96,6 +97,7 @@ def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_
     assert live_page.evaluate("window.isSamePage")
 
 
+@pytest.mark.whole
 def test_back_brings_the_table_as_it_was_before_the_filter(live_page):
     live_page.get_by_label("State").select_option(label="State: failed")
     expect(live_page.locator("#list tbody tr")).to_have_count(1)
@@ -119,6 +121,7 @@ def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(live_page, ex
     assert live_page.get_by_label("Password").count() == 0
 
 
+@pytest.mark.whole
 def test_a_hidden_tab_asks_for_nothing(live_page, experiment):
     live_page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true})")
     live_page.evaluate("window.isHidden = true")
@@ -187,6 +190,7 @@ def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_scre
     assert live_page.locator("#list").evaluate(overhang) == 0
 
 
+@pytest.mark.whole
 def test_an_age_goes_on_while_the_page_stays_open(live_page):
     """The age is counted from the server's, whatever the reader's clock says of the time itself."""
     html = '<time class="label" id="age" datetime="2001-01-01T00:00:00Z" data-age-s="59">59 s ago</time>'

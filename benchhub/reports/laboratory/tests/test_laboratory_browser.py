@@ -107,6 +107,7 @@ def test_a_slow_answer_does_not_take_the_handle_back(tab):
     assert "price=0" in tab.url
 
 
+@pytest.mark.whole
 def test_the_slider_lies_under_the_axis_of_the_chart(tab):
     for width in (360, 1440):
         tab.set_viewport_size({"width": width, "height": 900})
@@ -117,6 +118,7 @@ def test_the_slider_lies_under_the_axis_of_the_chart(tab):
         assert abs(slider["width"] - 16 - plot["width"]) < 3
 
 
+@pytest.mark.whole
 def test_other_handles_move_the_same_prices(tab):
     tab.get_by_label("Term", exact=True).last.fill("1")
     tab.get_by_label("Term", exact=True).last.press("Tab")
@@ -137,6 +139,7 @@ def test_another_axis_is_drawn_without_a_reload(tab):
     assert tab.evaluate("document.getElementById('chart-laboratory').layout.xaxis.title.text").startswith("Cores")
 
 
+@pytest.mark.whole
 def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
     for name, number in (("handle-licence-price", "400"), ("to", "900")):
         tab.locator(f"#{name}").fill(number)

@@ -65,6 +65,7 @@ def loaded(population_loaded: Loaded) -> Cluster:
     return population_loaded.server
 
 
+@pytest.mark.whole
 def test_every_distribution_of_the_population_is_the_defined_one(population_loaded: Loaded) -> None:
     counted = read_distributions(population_loaded.answers[DISTRIBUTIONS_SQL])
     expected = population.expected_shares(read({"subscribers": SUBSCRIBERS}))
@@ -141,6 +142,7 @@ def test_a_fast_load_looks_at_some_reads_and_finds_the_same_shares(loaded: Clust
     assert reads[0] == pytest.approx(reads[1], abs=5 * math.sqrt(sum(reads)))
 
 
+@pytest.mark.whole
 def test_a_first_run_logs_what_its_pilot_allows_and_keeps_its_few_looks_at_reads(
     loaded: Cluster, tmp_path: Path
 ) -> None:

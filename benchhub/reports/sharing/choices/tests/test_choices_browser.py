@@ -13,7 +13,7 @@ AXE = Path(__file__).resolve().parents[5] / "tests" / "vendor" / "axe.min.js"
 FAULTS = "async () => (await axe.run({resultTypes: ['violations']})).violations.map(fault => fault.id)"
 
 
-@pytest.fixture(params=[1440, 360])
+@pytest.fixture(params=[pytest.param(1440, marks=pytest.mark.whole), 360])
 def reader(request, chromium, live_server):
     context = chromium.new_context(
         base_url=live_server.url, viewport={"width": request.param, "height": 800}, bypass_csp=True

@@ -60,6 +60,7 @@ def test_no_more_wait_than_leave_threads_to_others(monkeypatch):
     assert not turns.READERS.lock.locked()
 
 
+@pytest.mark.whole
 def test_choices_without_end_push_no_page_of_a_maker_out(share, reader, monkeypatch):
     monkeypatch.setattr(render, "_makers_page", lru_cache(4)(render._makers_page.__wrapped__))
     monkeypatch.setattr(render, "_chosen_page", lru_cache(2)(render._chosen_page.__wrapped__))
