@@ -11,6 +11,7 @@ from django.conf import settings
 
 from benchhub import celery
 from benchhub.bench.additions import recurring
+from benchhub.bench.models import EndedCount
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.queue import AWAY
 from benchhub.bench.webhooks import notices
@@ -44,6 +45,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(builds.visit_builds)
     if is_scheduled:
         _step(tidy.tidy)
+        _step(EndedCount.objects.fold)
         _step(_notify_if_due)
 
 

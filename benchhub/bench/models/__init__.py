@@ -10,7 +10,7 @@ from .growth import Grown, Growth
 from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series
 from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
 from .recurrence import Occasion, Recurrence
-from .states import ACTIVE, FINAL, State
+from .states import ACTIVE, FINAL, EndedCount, State
 from .systems import Protocol, System
 from .webhooks import Notice, Webhook
 from .workers import Worker
@@ -26,6 +26,7 @@ __all__ = [
     "Delivery",
     "Design",
     "Designed",
+    "EndedCount",
     "Event",
     "Evidence",
     "Experiment",

@@ -1,6 +1,11 @@
-"""The life of a run, in one place. The database enforces the same moves (migrations 0001 and 0006)."""
+"""The life of a run, in one place. The database enforces the same moves (migrations 0001 and 0006).
 
-from django.db import models
+How many runs have ended in each state is counted where they end: to count years of runs takes too long.
+"""
+
+from __future__ import annotations
+
+from django.db import connection, models
 
 
 class State(models.TextChoices):
@@ -36,3 +41,35 @@ MOVES: dict[str, frozenset[str]] = {
 
 def may_move(old: str, new: str) -> bool:
     return new in MOVES[State(old)]
+
+
+class EndedCountQuerySet(models.QuerySet["EndedCount"]):
+    MOST_ROWS = 200
+    FOLD = """
+        WITH folded AS (
+            DELETE FROM bench_endedcount WHERE id IN (SELECT id FROM bench_endedcount FOR UPDATE SKIP LOCKED)
+            RETURNING state, number
+        ) INSERT INTO bench_endedcount (state, number) SELECT state, sum(number) FROM folded GROUP BY state
+    """
+
+    def fold(self) -> None:
+        """Add up the rows of each state, where there are many. Readers see them before or after it, never between."""
+        if self.count() > self.MOST_ROWS:
+            with connection.cursor() as cursor:
+                cursor.execute(self.FOLD)
+
+
+class EndedCount(models.Model):
+    """How many runs a statement brought into a state of FINAL, less those that it took out; the sum is their number.
+
+    Triggers of the database add a row in the transaction that moves the runs. One row for each state would have all
+    transactions that end a run wait for each other.
+    """
+
+    state = models.CharField(max_length=12, choices=State)
+    number = models.BigIntegerField()
+
+    objects = EndedCountQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.number:+} {self.state}"

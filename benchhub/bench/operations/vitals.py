@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, DateTimeField, ExpressionWrapper, F, FloatField, Func, Max, Q, QuerySet
+from django.db.models import Count, DateTimeField, ExpressionWrapper, F, FloatField, Func, Max, Q, QuerySet, Sum
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
 from benchhub.analysis.words import count, duration, word
-from benchhub.bench.models import Run, Watch, Worker
+from benchhub.bench.models import EndedCount, Run, Watch, Worker
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.models import Host
 from benchhub.catalog.models.moments import interval
@@ -41,10 +41,9 @@ class Vitals:
 
 def vitals() -> Vitals:
     """Return the numbers, by a handful of queries. Raises OperationalError without a database."""
-    runs = dict(Run.objects.values_list("state").annotate(Count("pk")))
     hosts = dict(Host.objects.values_list("trust").annotate(Count("pk")))
     return Vitals(
-        runs={state: runs.get(state, 0) for state in State.values},
+        runs=runs_by_state(),
         hosts={trust: hosts.get(trust, 0) for trust in Host.Trust.values},
         tick_lag_s=tick_lag_s(),
         workers_alive=Worker.objects.alive().count(),
@@ -54,6 +53,13 @@ def vitals() -> Vitals:
         stuck=stuck().count(),
         overdue=overdue().count(),
     )
+
+
+def runs_by_state() -> dict[str, int]:
+    """Return the number of runs in each state, all of one moment. Those that have ended are not counted anew."""
+    left = Run.objects.unfinished().order_by().values_list("state").annotate(total=Count("pk"))
+    ended = EndedCount.objects.order_by().values_list("state").annotate(total=Sum("number"))
+    return dict.fromkeys(State.values, 0) | dict(left.union(ended, all=True))
 
 
 def tick_lag_s() -> float | None:
