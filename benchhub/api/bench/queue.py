@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchhub.api.core.views import View
+from benchhub.bench.models import Experiment
 from benchhub.bench.queue.page import QueuePage
 
 
@@ -41,8 +42,8 @@ class Queue(drf.Serializer):
     hosts = Lane(many=True, source="lanes", help_text="Those that anything runs on or waits for, and those in trouble.")
     is_cut = drf.BooleanField(help_text="Whether more runs wait than are looked at.")
 
-    def get_experiments(self, queue_page: Any) -> list[int]:
-        return [experiment.pk for experiment in queue_page.experiments]
+    def get_experiments(self, _queue_page: Any) -> list[int]:
+        return list(Experiment.objects.waiting().values_list("pk", flat=True))
 
 
 class QueueShown(View):

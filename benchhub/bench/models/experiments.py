@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from django.conf import settings
@@ -44,22 +44,24 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         return self.annotate(host_keys=Func(keys, Value(None), function="array_remove", output_field=KEYS))
 
     def waiting(self) -> Self:
-        """Return the experiments with runs in the queue, the next one first, with counts and seconds of these runs.
+        """Return the experiments with runs in the queue, the next one first.
 
         One that grows and was paused between two steps waits as well, though it has no run just then.
         """
-        queued = Run.objects.filter(experiment=OuterRef("pk"), state=State.QUEUED).order_by().values("experiment")
-        loads = queued.filter(kind=Run.Kind.LOAD)
         has_queued = Q(pk__in=Run.objects.queued().order_by().values("experiment"))
-        experiments = self.with_host_keys().annotate(
-            queued_count=_subtotal(queued.annotate(number=Count("pk"))),
-            queued_loads=_subtotal(loads.annotate(number=Count("pk"))),
-            queued_runs=F("queued_count") - F("queued_loads"),
-            queued_s=_subtotal(queued.annotate(number=Sum("expected_s"))),
-        )
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
         is_held = Q(paused_at__isnull=False, pk__in=Experiment.objects.growing().values("pk"))
-        return experiments.filter(has_queued | is_held).order_by("-priority", age, "pk")
+        return self.filter(has_queued | is_held).order_by("-priority", age, "pk")
+
+    def queue_rows(self, keys: Sequence[int]) -> list[Experiment]:
+        """Return the given experiments in this order, with counts and seconds of their runs in the queue."""
+        queued = Run.objects.queued().filter(experiment__in=keys).in_numbers()
+        rows = self.with_host_keys().select_related("workload").in_bulk(keys)
+        for key, row in rows.items():
+            numbers = queued.get(key, InQueue())
+            row.queued_count, row.queued_loads, row.queued_s = numbers  # type: ignore[attr-defined]
+            row.queued_runs = numbers.count - numbers.loads  # type: ignore[attr-defined]
+        return [rows[key] for key in keys if key in rows]
 
     def growing(self) -> Self:
         """Return the experiments that grow and have not stopped, whether a run of them is left or not."""
@@ -193,6 +195,14 @@ class Level(NamedTuple):
         return cls(row["experiment"], row["system"], row["clients"], row["result__unit"], mean, row["repeats"])
 
 
+class InQueue(NamedTuple):
+    """The runs of an experiment that wait: all of them, the loads among them, and the seconds that they take."""
+
+    count: int = 0
+    loads: int = 0
+    seconds: int = 0
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
@@ -202,6 +212,12 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def unfinished(self) -> Self:
         return self.exclude(state__in=FINAL)
+
+    def in_numbers(self) -> dict[int, InQueue]:
+        """Return how many of the runs each experiment has, how many of them are loads, and the seconds they take."""
+        loads = Count("pk", filter=Q(kind=Run.Kind.LOAD))
+        rows = self.order_by().values_list("experiment").annotate(Count("pk"), loads=loads, seconds=Sum("expected_s"))
+        return {experiment: InQueue(*numbers) for experiment, *numbers in rows}
 
     def by_kind(self) -> dict[str, int]:
         """Return the number of runs of each kind."""

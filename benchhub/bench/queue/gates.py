@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, reduce
@@ -27,6 +27,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 from django.db.models.lookups import Exact
+from django.db.models.query import RawQuerySet
 
 from benchhub.analysis.words import listing
 from benchhub.bench.models import QUEUE_ORDER, Experiment, Hold, Promise, Reservation, Run, Tenancy, Window
@@ -37,6 +38,9 @@ from benchhub.catalog.models.moments import interval
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
+WAITING_FIELDS = (
+    *("id", "experiment_id", "system_id", "kind", "clients", "repeat", "rate_tps", "state", "started_at", "expected_s"),
+)
 Runs = TypeVar("Runs", bound=QuerySet[Run])
 
 
@@ -303,8 +307,20 @@ def is_open(run: Run) -> bool:
     return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
 
 
+def gated(keys: Sequence[int]) -> RawQuerySet[Run]:
+    """Return the runs of these keys, in any order, with their gates and what says when and why they start."""
+    statement, values = _statement_with_gates()
+    return Run.objects.raw(f"SELECT * FROM ({statement}) AS gated WHERE id = ANY(%s)", (*values, list(keys)))
+
+
 # Statements are kept as text: Django takes ten times as long to write one anew as the database to answer it, and every
 # end of a run asks for several.
+
+
+@cache
+def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
+    names = [f"gate_{gate.name}" for gate in GATES]
+    return with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant").query.sql_with_params()
 
 
 @cache

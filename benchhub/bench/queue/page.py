@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q
+from django.db.models import Count, Prefetch, Q
 
 from benchhub.analysis.planning.timetable import Period, earliest
-from benchhub.bench.models import Experiment, Hold, Reservation, Run, Window, Worker
+from benchhub.bench.models import Experiment, Hold, Reservation, Run, System, Window, Worker
 from benchhub.catalog.models import Host
 
 from . import gates
@@ -20,7 +21,7 @@ from .progress import run_seconds_left
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
 PER_HOST = 5
-HOSTS_PER_PAGE = 25
+HOSTS_PER_PAGE, EXPERIMENTS_PER_PAGE = 10, 10
 UNKNOWN = datetime.max.replace(tzinfo=UTC)
 NO_PERIOD = "Within the next 60 days no period is long enough for it."
 NOT_REACHED = "A run is under way there, and its host is not reached: nobody knows when that ends."
@@ -66,46 +67,70 @@ class Times:
     allowed: Mapping[int, list[Period]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueuePage:
-    """The queue at a moment: the experiments that wait, and a lane for each host.
+    """The queue at a moment: a lane for each host, and the experiments that wait.
 
-    `is_cut` says whether more runs wait than `lanes` has; `page` is the number of the page of lanes, as the address
-    has it.
+    `is_cut` says whether more runs wait than `lanes` has. Hosts and experiments have pages; `query` says which.
     """
 
-    experiments: Sequence[Experiment]
     lanes: Sequence[Lane]
     is_cut: bool
-    page: str | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, now: datetime, page: str | None = None) -> QueuePage:
+    def load(cls, now: datetime, query: Mapping[str, str] | None = None) -> QueuePage:
         """Read what is under way and what waits, and estimate when each run starts."""
         active = list(
             _with_hosts(Run.objects.active())
             .select_related("experiment__workload", "watch")
             .order_by("started_at", "pk")
         )
-        queued = list(gates.with_gates(_with_hosts(Run.objects.queued())).next_first()[:LOOKED_AT])
-        # What waits for another experiment's end comes after that, whatever its priority.
-        queued.sort(key=lambda run: run.gate_occupied)
+        queued = queued_runs()
         waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
         if waiting and not Worker.objects.alive().exists():
             waiting = [replace(row, expected_at=None, is_due=False) for row in waiting]
-        experiments = list(Experiment.objects.waiting().select_related("workload"))
-        return cls(experiments, _lanes(active, waiting), len(queued) == LOOKED_AT, page)
+        return cls(_lanes(active, waiting), len(queued) == LOOKED_AT, query or {})
 
     @property
     def lanes_page(self) -> Page[Lane]:
         """Return the lanes that one page shows."""
-        return Paginator(self.lanes, HOSTS_PER_PAGE).get_page(self.page)
+        return Paginator(self.lanes, HOSTS_PER_PAGE).get_page(self.query.get("page"))
+
+    @cached_property
+    def experiments_page(self) -> Page[int]:
+        """Return the keys of the experiments that one page shows, in the order in which their runs are taken."""
+        keys = Experiment.objects.waiting().values_list("pk", flat=True)
+        return Paginator(list(keys), EXPERIMENTS_PER_PAGE).get_page(self.query.get("experiments"))
+
+    @cached_property
+    def experiments(self) -> list[Experiment]:
+        return Experiment.objects.queue_rows(list(self.experiments_page))
+
+
+def queued_runs() -> list[Run]:
+    """Return the next runs of the queue with their gates: keys first, as a gate costs more than a place in the order.
+
+    What waits for another experiment's end comes after that, whatever its priority.
+    """
+    keys = list(Run.objects.queued().next_first().values_list("pk", flat=True)[:LOOKED_AT])
+    places = {key: place for place, key in enumerate(keys)}
+    runs = gates.gated(keys).prefetch_related(
+        Prefetch("experiment", Experiment.objects.only("name", "rest_s")),
+        Prefetch("system", System.objects.select_related("driver", "instance__host").defer(*_heavy(""))),
+    )
+    return sorted(runs, key=lambda run: (run.gate_occupied, places[run.pk]))
 
 
 def _with_hosts(runs: Any) -> Any:
-    hosts = ("system__driver", "system__instance__host")
-    heavy = [f"{host}__{name}" for host in hosts for name in ("facts", "private_key")]
-    return runs.select_related("experiment", *hosts).defer("spec", *heavy)
+    related = ("experiment", "system__driver", "system__instance__host")
+    return runs.select_related(*related).defer("spec", *_heavy("system__"))
+
+
+def _heavy(prefix: str) -> list[str]:
+    """Return the fields of a system's hosts that no page of the queue shows."""
+    hosts = ("driver", "instance__host")
+    return [f"{prefix}{host}__{name}" for host in hosts for name in ("facts", "private_key")]
 
 
 def _free_at(active: Collection[Run], now: datetime) -> dict[str, datetime]:
@@ -140,39 +165,49 @@ def times(runs: Sequence[Run], now: datetime) -> Times:
 
 def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now: datetime) -> list[Waiting]:
     """Place each run, in the order of the queue, at the first moment when its hosts are free and it may run."""
-    rows, drivers = [], set()
+    places, drivers, rows = Places(free, times, now), set(), []
     for run in queued:
-        start = None if _stands_still(run) else _start(run, free, times, now)
+        rows.append(places.take(run, is_first=run.system.driver_id not in drivers))
+        drivers.add(run.system.driver_id)
+    return rows
+
+
+@dataclass
+class Places:
+    """When each resource is free again, as runs take their places one after the other."""
+
+    free: dict[str, datetime]
+    times: Times
+    now: datetime
+    # Many runs are of few systems, and what a system needs is named in texts.
+    resources: dict[int, list[str]] = field(default_factory=dict)
+
+    def take(self, run: Run, *, is_first: bool) -> Waiting:
+        """Place the run; `is_first` tells whether none before it has the same driver, so that it is told of others."""
+        resources = self._resources(run)
+        is_out_of_sight = any(self.free.get(key) == UNKNOWN for key in resources)
+        start = None if is_out_of_sight or _stands_still(run) else self._start(run, resources)
         if start is not None:
             end = start + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
-            free |= dict.fromkeys(gates.resources(run), end)
-        is_first = run.system.driver_id not in drivers
-        drivers.add(run.system.driver_id)
-        rows.append(_waiting(run, start, free, now, is_first))
-    return rows
+            self.free |= dict.fromkeys(resources, end)
+        reasons = gates.sentences(run, without=() if is_first else gates.CONTENTION)
+        if start is None and not _stands_still(run):
+            reasons.append(NOT_REACHED if is_out_of_sight else NO_PERIOD)
+        return Waiting(run, tuple(reasons), start, is_due=start is not None and start <= self.now)
+
+    def _resources(self, run: Run) -> list[str]:
+        if run.system_id not in self.resources:
+            self.resources[run.system_id] = gates.resources(run)
+        return self.resources[run.system_id]
+
+    def _start(self, run: Run, resources: Sequence[str]) -> datetime | None:
+        free_at = max([self.now, *(self.free[key] for key in resources if key in self.free)])
+        blocked = [period for host in gates.hosts(run) for period in self.times.blocked.get(host.pk, ())]
+        return earliest(free_at, gates.needed(run), self.times.allowed.get(run.experiment_id), blocked)
 
 
 def _stands_still(run: Run) -> bool:
     return any(getattr(run, f"gate_{name}") for name in AT_A_STANDSTILL)
-
-
-def _start(run: Run, free: Mapping[str, datetime], times: Times, now: datetime) -> datetime | None:
-    if _is_out_of_sight(run, free):
-        return None
-    free_at = max([now, *(free[key] for key in gates.resources(run) if key in free)])
-    blocked = [period for host in gates.hosts(run) for period in times.blocked.get(host.pk, ())]
-    return earliest(free_at, gates.needed(run), times.allowed.get(run.experiment_id), blocked)
-
-
-def _is_out_of_sight(run: Run, free: Mapping[str, datetime]) -> bool:
-    return any(free.get(key) == UNKNOWN for key in gates.resources(run))
-
-
-def _waiting(run: Run, start: datetime | None, free: Mapping[str, datetime], now: datetime, is_first: bool) -> Waiting:
-    reasons = gates.sentences(run, without=() if is_first else gates.CONTENTION)
-    if start is None and not _stands_still(run):
-        reasons.append(NOT_REACHED if _is_out_of_sight(run, free) else NO_PERIOD)
-    return Waiting(run, tuple(reasons), start, is_due=start is not None and start <= now)
 
 
 def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:

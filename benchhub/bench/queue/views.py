@@ -29,7 +29,7 @@ from .times import KINDS, TimesPage
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
-    return render(request, "bench/queue.html", {"page": QueuePage.load(timezone.now(), request.GET.get("page"))})
+    return render(request, "bench/queue.html", {"page": QueuePage.load(timezone.now(), request.GET)})
 
 
 def _permitted(request: HttpRequest, pk: int) -> Experiment:

@@ -97,7 +97,7 @@ class HomePage:
 
 
 def _next() -> list[Experiment]:
-    return list(Experiment.objects.waiting().select_related("workload")[:NEXT])
+    return Experiment.objects.queue_rows(list(Experiment.objects.waiting().values_list("pk", flat=True)[:NEXT]))
 
 
 def _queued() -> Queued:

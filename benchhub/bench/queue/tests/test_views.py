@@ -12,16 +12,17 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.analysis.planning.timetable import Period
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, LiveLog, Reservation, Run, Watch, Window
-from benchhub.bench.queue import gates, queue, timetable
 from benchhub.bench.queue import page as queue_page
+from benchhub.bench.queue import queue, timetable
 from benchhub.bench.queue.page import Times
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import Hardware, Host
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-# session, user, active, queued, rests, windows, periods, workers, experiments, hosts in trouble, counts
-QUEUE_QUERIES = 11
+# session, user, active; queued: keys, gates, experiments, systems; rests, windows, periods, workers, hosts in trouble,
+# counts of hosts; experiments that wait: keys, rows, counts
+QUEUE_QUERIES = 16
 
 
 @pytest.fixture
@@ -74,6 +75,23 @@ def test_the_page_takes_as_many_queries_for_one_run_as_for_many(ada, experiment,
         testing.make_run(experiment, experiment.runs.first().system, 1, repeat)
     with django_assert_num_queries(QUEUE_QUERIES):
         assertContains(ada.get("/queue/"), "27 more wait for this host.")
+
+
+def test_experiments_and_hosts_have_pages_and_places_go_on_from_one_to_the_next(ada, experiment, monkeypatch):
+    monkeypatch.setattr(queue_page, "EXPERIMENTS_PER_PAGE", 2)
+    system = experiment.runs.first().system
+    for name in ("Second", "Third"):
+        testing.make_run(testing.make_experiment([system], name=name), system, 1, 1)
+    first, last = ada.get("/queue/?page=1"), ada.get("/queue/?page=1&experiments=2")
+    assertContains(first, "Page 1 of 2, 3 experiments in all")
+    assertContains(first, '<a href="?page=1&amp;experiments=2" rel="next">Later</a>', html=True)
+    [third] = last.context["page"].experiments
+    assert (third.name, third.queued_count, third.queued_loads, third.queued_s) == ("Third", 1, 0, 60)
+    assertContains(last, '<td class="n first" data-label="Place">3</td>', html=True)
+    assertContains(last, 'name="direction" value="up"')
+    assertNotContains(last, 'name="direction" value="down"')
+    ada.post(reverse("experiment-move", args=[third.pk]), {"direction": "up"})
+    assert [row.name for row in Experiment.objects.waiting()] == ["Two builds", "Third", "Second"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +151,7 @@ def test_nobody_can_say_when_a_paused_experiment_starts_and_it_holds_up_no_other
 
 
 def forecast(now, free=None, times=None):
-    queued = list(gates.with_gates(Run.objects.filter(state="queued")).next_first())
+    queued = queue_page.queued_runs()
     return queue_page.forecast(queued, free or {}, times or queue_page.times(queued, now), now)
 
 
