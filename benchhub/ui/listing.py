@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Model, Q, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import QueryDict
 
 Row = TypeVar("Row", bound=Model)
+Search = str | Callable[[str], Q]
 PER_PAGE = 50
 LEFT_OUT = "without"
 ACTIONS = "actions"
@@ -49,12 +51,25 @@ class Head:
     is_number: bool
 
 
+class KeysFirst(Paginator):  # type: ignore[type-arg]  # it is not generic when it runs
+    """Pages that are found by keys alone, whose order an index may have; only their rows are joined and computed."""
+
+    def __init__(self, rows: QuerySet[Any], keys: QuerySet[Any]) -> None:
+        super().__init__(keys, PER_PAGE)
+        self.rows, self.keys = rows, keys
+
+    def page(self, number: int | str) -> Page[Any]:
+        first = (self.validate_number(number) - 1) * self.per_page
+        keys = self.keys.values("pk")[first : first + self.per_page]
+        return Page(self.rows.filter(pk__in=keys).order_by(*self.keys.query.order_by), int(number), self)
+
+
 class Listing(Generic[Row]):
     """One page of a list by what its address asks for; what the address does not understand is left aside.
 
-    Parameters: `q` searches each word in `search` (fields), `sort` a column's name or -name, `page`, `without` a
-    column that is left out, and one parameter per filter; all others are kept. `default` is the sort of an address
-    without one. What is not known stands last, whichever way it is sorted.
+    Parameters: `q` searches each word in `search` (fields, or what makes a condition of a word), `sort` a column's name
+    or -name, `page`, `without` a column that is left out, and one parameter per filter; all others are kept. `default`
+    is the sort of an address without one. What is not known stands last, whichever way it is sorted.
     """
 
     def __init__(
@@ -63,7 +78,7 @@ class Listing(Generic[Row]):
         rows: QuerySet[Row],
         columns: Sequence[Column],
         *,
-        search: Sequence[str] = (),
+        search: Sequence[Search] = (),
         filters: Sequence[Filter] = (),
         default: str,
     ) -> None:
@@ -73,7 +88,7 @@ class Listing(Generic[Row]):
         sort = query.get("sort", "")
         self.sort: str = sort if self._column(sort) else default
         self.is_narrowed = bool(self.text) or any(self.value(choice) for choice in filters)
-        self.page: Page[Row] = Paginator(self._ordered(self._filtered(rows)), PER_PAGE).get_page(query.get("page"))
+        self.page: Page[Row] = KeysFirst(rows, self._ordered(self._filtered(rows))).get_page(query.get("page"))
 
     def value(self, choice: Filter) -> str:
         """Return what the address sets the filter to; empty where it sets nothing that the filter has."""
@@ -137,7 +152,7 @@ class Listing(Generic[Row]):
 
     def _filtered(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         for word in self.text.split():
-            rows = rows.filter(reduce(or_, (Q(**{f"{field}__icontains": word}) for field in self.search)))
+            rows = rows.filter(reduce(or_, (_condition(field, word) for field in self.search)))
         for choice in self.filters:
             if value := self.value(choice):
                 rows = rows.filter(choice.options[value][1])
@@ -148,8 +163,26 @@ class Listing(Generic[Row]):
         order: list[OrderBy] = []
         for field in column.order if column else ():
             name, is_descending = F(field.removeprefix("-")), field.startswith("-") != self.sort.startswith("-")
-            order.append(name.desc(nulls_last=True) if is_descending else name.asc(nulls_last=True))
+            nulls_last = True if _may_be_null(rows.model, field.removeprefix("-")) else None
+            order.append(name.desc(nulls_last=nulls_last) if is_descending else name.asc(nulls_last=nulls_last))
         return rows.order_by(*order, "-pk")
+
+
+def _condition(field: Search, word: str) -> Q:
+    return Q(**{f"{field}__icontains": word}) if isinstance(field, str) else field(word)
+
+
+def _may_be_null(model: type[Model], path: str) -> bool:
+    """Tell whether a field may be null, where NULLS LAST is needed: no index is in that order from the end."""
+    try:
+        for name in path.split("__"):
+            field: Any = model._meta.get_field(name)
+            if field.null:
+                return True
+            model = field.related_model or model
+    except FieldDoesNotExist:
+        return True  # it is computed
+    return False
 
 
 def row_number(text: str) -> int | None:

@@ -131,7 +131,11 @@ class Experiment(NeedsDataSet, Designed, Grown, Occasion):
     objects = ExperimentQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["-created_at", "-id"], name="experiment_newest")]
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="experiment_newest"),
+            models.Index(fields=["name", "id"], name="experiment_name"),
+            models.Index(fields=["priority", "id"], name="experiment_priority"),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
             models.CheckConstraint(condition=~Q(client_levels=[]), name="experiment_has_levels"),
@@ -161,7 +165,10 @@ class ExperimentSystem(models.Model):
 
     class Meta:
         ordering = ["position"]
-        indexes = [models.Index(fields=["experiment", "system"], condition=Q(result_count__gt=0), name="curve_exists")]
+        indexes = [
+            models.Index(fields=["experiment", "system"], condition=Q(result_count__gt=0), name="curve_exists"),
+            models.Index(fields=["result_count", "id"], condition=Q(result_count__gt=0), name="curve_results"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["experiment", "system"], name="experiment_system_once"),
         ]
@@ -317,6 +324,7 @@ class Run(SetAside):
             models.Index(fields=["experiment"], condition=Q(state__in=["failed", "lost"]), name="run_failed"),
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
             models.Index(fields=["clients", "id"], name="run_clients"),
+            models.Index(fields=["position", "id"], name="run_position"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -26,8 +26,10 @@ from benchhub.bench.models.states import FINAL, State
 
 GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
 HAS_RUNS_LEFT = Exists(Run.objects.unfinished().filter(experiment=OuterRef("pk")))
+HAS_BEGUN = Exists(Run.objects.filter(experiment=OuterRef("pk")).exclude(state=State.QUEUED))
 HAS_FAILED = Exists(Run.objects.filter(experiment=OuterRef("pk"), state__in=[State.FAILED, State.LOST]))
 IS_OVER = Q(~HAS_RUNS_LEFT, grows_on=False)
+GOES_ON = Q(HAS_RUNS_LEFT) | Q(grows_on=True)
 MEASURING = Q(kind=Run.Kind.MEASURE)
 MOST_SOURCES = 3
 
@@ -60,6 +62,11 @@ def _system_labels() -> Subquery:
     rows = ExperimentSystem.objects.filter(experiment=OuterRef("pk")).order_by().values("experiment")
     labels = StringAgg("system__label", delimiter="; ", order_by="position")
     return Subquery(rows.annotate(labels=labels).values("labels"), output_field=TextField())
+
+
+def has_system(text: str) -> Q:
+    """Return the condition that a system of the experiment has this text in its label."""
+    return Q(pk__in=ExperimentSystem.objects.filter(system__label__icontains=text).order_by().values("experiment"))
 
 
 def runs_left() -> bool:
