@@ -23,4 +23,15 @@ class Migration(migrations.Migration):
             model_name="run",
             index=models.Index(fields=["position", "id"], name="run_position"),
         ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(fields=["system", "id"], name="run_of_system"),
+        ),
+        migrations.AlterField(
+            model_name="run",
+            name="system",
+            field=models.ForeignKey(
+                db_index=False, on_delete=models.deletion.PROTECT, related_name="runs", to="bench.system"
+            ),
+        ),
     ]

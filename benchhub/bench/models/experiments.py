@@ -294,7 +294,7 @@ class Run(SetAside):
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     experiment = models.ForeignKey(Experiment, models.PROTECT, related_name="runs")
-    system = models.ForeignKey(System, models.PROTECT, related_name="runs")
+    system = models.ForeignKey(System, models.PROTECT, related_name="runs", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.MEASURE)
     position = models.PositiveIntegerField()
     clients = models.PositiveIntegerField()
@@ -325,6 +325,7 @@ class Run(SetAside):
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
             models.Index(fields=["clients", "id"], name="run_clients"),
             models.Index(fields=["position", "id"], name="run_position"),
+            models.Index(fields=["system", "id"], name="run_of_system"),
         ]
         constraints = [
             models.UniqueConstraint(

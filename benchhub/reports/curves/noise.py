@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from benchhub.bench.models import Run
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import BigIntegerField, Func, OuterRef, QuerySet
 
-MOST_RUNS = 5_000
+from benchhub.bench.models import Run, System
+
+# Of 500 repeats the scatter is known to a few per cent; older ones are of another state of the host.
+MOST_RUNS_OF_SYSTEM, MOST_RUNS = 500, 2_000
 
 
 def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, list[list[list[float]]]]:
@@ -15,8 +19,7 @@ def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, 
     A host has groups of one system, protocol and level; a group has a list for each experiment.
     """
     rows = (
-        Run.objects.measured()
-        .filter(system__instance__host__in=hosts, protocol__in=list(protocol_digests))
+        Run.objects.filter(pk__in=_newest(hosts, list(protocol_digests)))
         .order_by("-pk")
         .values_list(
             "system__instance__host", "system_id", "protocol_id", "clients", "experiment_id", "result__throughput"
@@ -27,3 +30,11 @@ def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, 
         group = values.setdefault(host, {}).setdefault((system, protocol, clients), {})
         group.setdefault(experiment, []).append(throughput)
     return {host: [list(blocks.values()) for blocks in groups.values()] for host, groups in values.items()}
+
+
+def _newest(hosts: Sequence[int], protocol_digests: Sequence[str]) -> QuerySet[System]:
+    """Return the keys of the newest runs of each system, which an index finds; a host may have years of older ones."""
+    measured = Run.objects.measured().filter(system=OuterRef("pk"), protocol__in=protocol_digests)
+    newest = ArraySubquery(measured.order_by("-pk").values("pk")[:MOST_RUNS_OF_SYSTEM])
+    systems = System.objects.filter(instance__host__in=hosts)
+    return systems.annotate(run=Func(newest, function="unnest", output_field=BigIntegerField())).values("run")
