@@ -11,7 +11,7 @@ from django.conf import settings
 
 from benchhub import celery
 from benchhub.bench.additions import recurring
-from benchhub.bench.models import EndedCount
+from benchhub.bench.models import EndedCount, Watch
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.queue import AWAY
 from benchhub.bench.webhooks import notices
@@ -46,6 +46,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
     if is_scheduled:
         _step(tidy.tidy)
         _step(EndedCount.objects.fold)
+        _step(Watch.objects.forget)
         _step(_notify_if_due)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
@@ -10,6 +12,9 @@ from django.db.models.functions import Now
 
 from benchhub.catalog.models.hosts import Host
 
+from .states import State
+
+KEPT_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), 1000
 OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -69,6 +74,19 @@ class Promise(models.Model):
         return f"{self.resource} for run {self.run_id}"
 
 
+class WatchQuerySet(models.QuerySet["Watch"]):
+    def forget(self) -> int:
+        """Delete those of runs that ended for good a day ago or more, and return how many.
+
+        What failed or was lost keeps its watch: a new attempt goes on with its fence. Those of the last days are found
+        by their index, and failures of years are not among them.
+        """
+        over = {"run__state__in": [State.SUCCEEDED, State.CANCELLED]}
+        is_old = Q(next_look_at__lt=Now() - KEPT_FOR, next_look_at__gte=Now() - 8 * KEPT_FOR)
+        keys = list(self.filter(is_old, **over).values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
+        return self.filter(pk__in=keys).delete()[0]
+
+
 class Watch(models.Model):
     """The facts that change at every look at an active run; apart, so that the run's own row stays still."""
 
@@ -83,6 +101,8 @@ class Watch(models.Model):
     progress_offset = models.PositiveBigIntegerField(default=0)
     out_offset = models.PositiveBigIntegerField(default=0)
     live_tps = models.FloatField(null=True)
+
+    objects = WatchQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"watch of run {self.run_id}"
