@@ -92,5 +92,10 @@ def whole_runs(runs: Iterable[int]) -> dict[int, Run]:
 
 
 def _any(keys: Sequence[Key]) -> Q:
-    """Build the condition that a row has one of the given keys; without keys it matches nothing."""
-    return reduce(or_, (Q(experiment=experiment, system=system) for experiment, system in keys), Q(pk__in=[]))
+    """Build the condition that a row has one of the given keys; without keys it matches nothing.
+
+    Experiments and systems are named apart as well: by the pairs alone the database looks up all runs of each system.
+    """
+    experiments, systems = zip(*keys, strict=True) if keys else ((), ())
+    pairs = reduce(or_, (Q(experiment=experiment, system=system) for experiment, system in keys), Q(pk__in=[]))
+    return Q(experiment__in=experiments, system__in=systems) & pairs
