@@ -9,8 +9,8 @@ from django.db.models import BigIntegerField, Func, OuterRef, QuerySet
 
 from benchhub.bench.models import Run, System
 
-# Of 500 repeats the scatter is known to a few per cent; older ones are of another state of the host.
-MOST_RUNS_OF_SYSTEM, MOST_RUNS = 500, 2_000
+# Of 250 repeats the scatter is known within a tenth; older ones are of another state of the host.
+MOST_RUNS_OF_SYSTEM, MOST_RUNS = 250, 2_000
 
 
 def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, list[list[list[float]]]]:
