@@ -60,7 +60,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         for key, row in rows.items():
             numbers = queued.get(key, InQueue())
             row.queued_count, row.queued_loads, row.queued_s = numbers  # type: ignore[attr-defined]
-            row.queued_runs = numbers.count - numbers.loads  # type: ignore[attr-defined]
+            row.queued_runs = numbers.runs - numbers.loads  # type: ignore[attr-defined]
         return [rows[key] for key in keys if key in rows]
 
     def growing(self) -> Self:
@@ -205,7 +205,7 @@ class Level(NamedTuple):
 class InQueue(NamedTuple):
     """The runs of an experiment that wait: all of them, the loads among them, and the seconds that they take."""
 
-    count: int = 0
+    runs: int = 0
     loads: int = 0
     seconds: int = 0
 
@@ -329,7 +329,9 @@ class Run(SetAside):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["experiment", "system", "kind", "clients", "repeat", "rate_tps"], name="run_planned_once"
+                # A curve's runs are asked for with their rate, which is 0 for most: so it comes before clients.
+                fields=["experiment", "system", "kind", "rate_tps", "clients", "repeat"],
+                name="run_planned_once",
             ),
             models.UniqueConstraint(fields=["experiment", "position"], name="run_position_once"),
             models.CheckConstraint(condition=Q(state__in=list(State.values)), name="run_state_known"),

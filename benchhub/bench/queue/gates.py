@@ -307,7 +307,7 @@ def is_open(run: Run) -> bool:
     return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
 
 
-def gated(keys: Sequence[int]) -> RawQuerySet[Run]:
+def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
     """Return the runs of these keys, in any order, with their gates and what says when and why they start."""
     statement, values = _statement_with_gates()
     return Run.objects.raw(f"SELECT * FROM ({statement}) AS gated WHERE id = ANY(%s)", (*values, list(keys)))
@@ -320,7 +320,9 @@ def gated(keys: Sequence[int]) -> RawQuerySet[Run]:
 @cache
 def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
     names = [f"gate_{gate.name}" for gate in GATES]
-    return with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant").query.sql_with_params()
+    rows: QuerySet[Run, Any] = with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant")
+    statement, values = rows.query.sql_with_params()
+    return statement, values
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BigIntegerField, Func, OuterRef, QuerySet
@@ -32,7 +33,7 @@ def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, 
     return {host: [list(blocks.values()) for blocks in groups.values()] for host, groups in values.items()}
 
 
-def _newest(hosts: Sequence[int], protocol_digests: Sequence[str]) -> QuerySet[System]:
+def _newest(hosts: Sequence[int], protocol_digests: Sequence[str]) -> QuerySet[System, Any]:
     """Return the keys of the newest runs of each system, which an index finds; a host may have years of older ones."""
     measured = Run.objects.measured().filter(system=OuterRef("pk"), protocol__in=protocol_digests)
     newest = ArraySubquery(measured.order_by("-pk").values("pk")[:MOST_RUNS_OF_SYSTEM])
