@@ -25,6 +25,7 @@ from conftest import WHOLE
 from runners import collection, counters, job, probe, readings, tools
 from runners.contract import Outputs
 from runners.telemetry import series
+from runners.telemetry.sysstat import placed as sysstat
 from runners.tests.backtracking import MOST_STEPS, example, parser, steps
 from runners.tools import seconds
 from runners.tools.pgbench import log as pgbench_log
@@ -185,6 +186,7 @@ def lines_run(function: Callable[[], object]) -> int:
 
 SYSBENCH_SPEC = replace(PGBENCH_SPEC, tool="sysbench", parameters={"script": "oltp_read_write"})
 TELEMETRY = "telemetry 1\n: cpu user nice\n: a 1 2\n@ 1\ncpu 1 2\n"
+SYSSTAT = '{"sysstat": {"hosts": [{"nodename": "x", "statistics": ['
 REPORT = (RECORDED / "sysbench-1.1-progress.txt").read_text()
 SUMMARY = (RECORDED / "18" / "several_scripts" / "out.log").read_text()
 PROGRESS = (RECORDED / "18" / "progress" / "err.log").read_text().splitlines()[0]
@@ -215,6 +217,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "telemetry": lambda text: lambda: series.read(text.encode(), b"measure 1\nafter 3\n", 2),
     "telemetry rows": lambda text: lambda: series.read((TELEMETRY + text).encode(), b"measure 1\nafter 3\n", 2),
     "telemetry steps": lambda text: lambda: series.read(TELEMETRY.encode(), text.encode(), 2),
+    "sysstat samples": lambda text: lambda: sysstat.place((SYSSTAT + text).encode(), sysstat.Load(1, 2)),
     "sysbench stdout": lambda text: parse(SYSBENCH_SPEC, stdout=text + REPORT),
     "sysbench stdout alone": lambda text: parse(SYSBENCH_SPEC, stdout=text),
     "tatp messages": lambda text: tatp("tatp.messages", text),
@@ -233,6 +236,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
 }
 LINES = {
     "telemetry": "@ 2\ncpu 3 4\nwait 2 a:b=1\n: cpu user nice\n",
+    "samples": '{"timestamp": {"date": "1970-01-01", "time": "00:00:02", "utc": 1, "interval": 1}, "io": {"tps": 1}}, ',
     "newlines": "\n",
     "spaces": "  ",
     "digits": "7",
