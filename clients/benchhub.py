@@ -8,12 +8,13 @@
     benchhub.py queue plan.json                # prints the address of the experiment
     benchhub.py wait 12                        # until all its runs have ended; exit code 1 unless all succeeded
     benchhub.py curve 12 > curve.csv
+    sadf -j sa31 -- -A | benchhub.py telemetry 102 -    # what sysstat noted, beside run 102
 
 The same as a library:
 
     from benchhub import Client
     client = Client("https://bench.example.org", token)
-    client.push([result, ...]); client.queue(plan); client.wait(12); client.curve(12)
+    client.push([result, ...]); client.queue(plan); client.wait(12); client.curve(12); client.telemetry(102, text)
 
 A request that could not be sent, that came too often (429), or that a server in trouble answered (502, 503, 504), is
 sent again with the same idempotency key, so that nothing is stored or queued twice.
@@ -131,6 +132,10 @@ class Client:
         """Return the curves of an experiment as CSV."""
         return self.call("GET", f"experiments/{int(experiment)}/curves/", accept="text/csv")
 
+    def telemetry(self, run, text, key=None):
+        """Add what sysstat noted, as sadf -j prints it, to a run that BenchHub did not observe; returns its source."""
+        return self.call("POST", f"runs/{int(run)}/telemetry/", text.encode(), "application/vnd.sysstat+json", key=key)
+
     def call(self, method, path, body=None, media_type="application/json", accept="application/json", key=None):
         """Send one request to the API and return its answer, read. Raises Refused, or OSError where nobody answers."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": f"{accept}, application/problem+json;q=0.5"}
@@ -221,6 +226,9 @@ def _parser():
     wait.add_argument("--every", type=float, default=10, metavar="SECONDS")
     curve = _command(commands, "curve", _curve, "print the curves of an experiment as CSV")
     curve.add_argument("experiment", type=int)
+    telemetry = _command(commands, "telemetry", _telemetry, "add what sysstat noted to a run")
+    telemetry.add_argument("run", type=int)
+    telemetry.add_argument("file", help="what sadf -j FILE -- -A printed, or - for stdin")
     return parser
 
 
@@ -450,6 +458,16 @@ def _wait(client, arguments):
 
     status = client.wait(arguments.experiment, arguments.every, arguments.limit, report)
     return 1 if status["bad_count"] or status["cancelled_count"] else 0
+
+
+def _telemetry(client, arguments):
+    source = client.telemetry(arguments.run, _text(arguments.file))
+    print(
+        f"{source['sample_count'] - source['outside_count']} of {source['sample_count']} samples lie within the load."
+    )
+    for doubt in source["doubts"]:
+        print(f"Doubt: {doubt}", file=sys.stderr)
+    return 0
 
 
 def _curve(client, arguments):

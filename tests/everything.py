@@ -10,10 +10,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Notice, Recurrence, Run, System, Webhook, Window
 from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
+from benchhub.bench.results.telemetry import sysstat
 from benchhub.catalog.models import (
     BuildParameters,
     Cluster,
@@ -82,7 +85,9 @@ def _runs(experiment: Experiment, system: System) -> dict[str, Run]:
     testing.succeeded(run, 300.0, doubts=[{"code": "x", "text": "A doubt."}])
     testing.with_everything(run)
     testing.observed(run)
-    testing.succeeded(testing.make_run(experiment, system, 1, 2), 310.0)
+    testing.succeeded(of_sysstat := testing.make_run(experiment, system, 1, 2), 310.0)
+    testing.dated(of_sysstat)
+    sysstat.store(of_sysstat, testing.sysstat_json(nodename="other"), make_user("tell", Role.RUNNER))
     testing.succeeded(aside := testing.make_run(experiment, system, 1, 3), 30.0)
     Run.objects.filter(pk=aside.pk).update(set_aside_at=Now(), set_aside_reason="A backup ran.")
     testing.ended(testing.make_run(experiment, system, 8, 1), "failed", "pgbench exited with 2.")
@@ -90,7 +95,7 @@ def _runs(experiment: Experiment, system: System) -> dict[str, Run]:
     lost = testing.make_run(experiment, system, 8, 3)
     testing.ended(lost, "failed", "Its host was rebooted.")
     live_log.keep(lost, "err", 0, b"progress: 1.0 s\n")
-    return {"run": run, "waiting": waiting, "lost": lost}
+    return {"run": run, "run of sysstat": of_sysstat, "waiting": waiting, "lost": lost}
 
 
 def _times(host: Host, experiment: Experiment) -> None:

@@ -33,6 +33,8 @@ PAGES = {
     "run": "run",
     "run-cancel": "waiting",
     "run-set-aside": "run",
+    "run-telemetry-add": "run of sysstat",
+    "run-telemetry-remove": "run of sysstat",
     "experiment-repeats": "experiment",
     "queue": None,
     "results-import": None,

@@ -33,9 +33,10 @@ ANYWHERE = {
 ANYWHERE |= {name for name in policy.RUNNERS if name.startswith(("comparison-", "link-"))}
 ON_HOSTS = (policy.RUNNERS - ANYWHERE) | policy.ON_THE_HOST | policy.ON_ITS_HOST | policy.ON_HOST_OF_BUILD
 # They stand on pages of other rows: a failed run, one that is set aside, a host that is not paused, an ended design,
-# a queue of several experiments.
+# a queue of several experiments, a run that BenchHub did not observe.
 SOMEWHERE_ELSE = {"run-put-back", "run-rerun", "host-pause", "experiment-resume", "again", "design-again"}
 SOMEWHERE_ELSE |= {"time-remove", "experiment-move", "recurrence-resume"}
+SOMEWHERE_ELSE |= {"run-telemetry-add", "run-telemetry-remove"}
 CATALOGUE = {f"{kind}-add" for kind in ("host", "instance", "hardware", "price", "licence-model", "workload")}
 
 

@@ -33,7 +33,7 @@ RUNNERS = frozenset({
     "comparison-new", "comparison-edit", "comparison-keep", "comparison-publish", "link-new", "link-pause",
     "link-resume", "link-revoke", "experiment-tags", "published-publish", "design-cancel", "design-again",
     "comparability-withdraw", "results-import", "recurrence-edit", "recurrence-pause", "recurrence-resume",
-    "recurrence-end", "tuning-new", "tuning-plan",
+    "recurrence-end", "tuning-new", "tuning-plan", "run-telemetry-add", "run-telemetry-remove",
 })  # fmt: skip
 # Runners with a permit for the host whose key the address has.
 ON_THE_HOST = frozenset({

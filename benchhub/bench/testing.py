@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import timedelta
+import json
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -233,3 +234,28 @@ def observed(run: Run, seconds: int = 30) -> None:
         RunTelemetry.objects.create(
             run=run, metric=metric, unit=unit, start_epoch_s=1.0, step_s=1.0, packed=compact.pack(values)
         )
+
+
+BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def sysstat_json(first_s: int = 0, seconds: int = 30, **head: Any) -> bytes:
+    """Return what sadf -j prints of so many seconds from BEGIN on, of a machine named box."""
+
+    def sample(second: int) -> dict[str, Any]:
+        end = BEGIN + timedelta(seconds=second + 1)
+        time = {"date": f"{end:%Y-%m-%d}", "time": f"{end:%H:%M:%S}", "utc": 1, "interval": 1}
+        cpu = {"cpu": "all", "user": 60.0 + second % 10, "nice": 0.0, "system": 20.0, "iowait": 1.0, "steal": 0.5}
+        io = {"tps": 50.0, "io-reads": {"bread": 0.0}, "io-writes": {"bwrtn": 20_000.0 + 100 * second}}
+        return {"timestamp": time, "cpu-load": [cpu], "io": io, "queue": {"runq-sz": 4, "blocked": 0}}
+
+    samples = [sample(second) for second in range(first_s, first_s + seconds)]
+    host = {"nodename": "box", "release": "6.1.0", "number-of-cpus": 8, **head, "statistics": samples}
+    return json.dumps({"sysstat": {"hosts": [host]}}).encode()
+
+
+def dated(run: Run, seconds: int = 30) -> None:
+    """Give a run a throughput over time that begins at BEGIN, so that samples of sysstat can be placed."""
+    Series.objects.create(
+        run=run, metric="tps", unit="TPS", start_epoch_s=BEGIN.timestamp(), step_s=1.0, values=[1000.0] * seconds
+    )

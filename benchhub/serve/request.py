@@ -12,8 +12,11 @@ from waitress.utilities import Error, RequestEntityTooLarge
 MIB = 2**20
 # Bodies that anybody may send: forms to sign in, and the password of a link.
 ANYBODY_BYTES = 64 * 1024
-FORM_BYTES, JSON_BYTES, LINES_BYTES = 3 * MIB, 2 * MIB, 32 * MIB
-LIMITS = {"application/json": JSON_BYTES, "application/x-ndjson": LINES_BYTES}
+FORM_BYTES, JSON_BYTES, LONG_BYTES = 3 * MIB, 2 * MIB, 32 * MIB
+LIMITS = {
+    "application/json": JSON_BYTES,
+    **dict.fromkeys(("application/x-ndjson", "application/vnd.sysstat+json", "multipart/form-data"), LONG_BYTES),
+}
 HEAD_S, BODY_S = 10, 20
 SLOWEST_BYTES_PER_S = 16 * 1024
 

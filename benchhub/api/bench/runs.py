@@ -9,23 +9,42 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchhub.api.core import json_forms, problems
+from benchhub.api.core import json_forms, parsers, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import FILE, ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.results import aside, live_log
+from benchhub.bench.results.telemetry import sysstat
 from benchhub.bench.run_page import downloads
 from benchhub.bench.run_page.bundle import NoBundleError
 from benchhub.bench.run_page.page import runs
+from runners.telemetry.sysstat.answer import MOST_BYTES, UnfitError
 
 MOST_TEXT_BYTES = 2**20  # of a file in a list: a run may have left 64 MiB
+SYSSTAT = {
+    "sysstat": {
+        "hosts": [
+            {
+                "nodename": "db1",
+                "release": "6.1.0",
+                "number-of-cpus": 8,
+                "statistics": [
+                    {
+                        "timestamp": {"date": "2026-01-31", "time": "02:00:01", "utc": 1, "interval": 1},
+                        "cpu-load": [{"cpu": "all", "user": 61.0, "nice": 0.0, "system": 20.0, "iowait": 1.0}],
+                    }
+                ],
+            }
+        ]
+    }
+}
 Facts = serializers.JSONField(read_only=True)
 
 
@@ -89,8 +108,22 @@ class Histogram(serializers.ModelSerializer):
         fields = ("name", "lower_us", "upper_us", "counts", "sum_us", "min_us", "max_us", "sampling_rate")
 
 
+class TelemetrySource(serializers.ModelSerializer):
+    """Where the telemetry of a run comes from, if BenchHub did not observe it itself."""
+
+    by = serializers.SlugRelatedField(slug_field="username", read_only=True)
+
+    class Meta:
+        model = models.TelemetryImport
+        fields = (
+            "host", "kernel", "version", "interval_s", "first_at", "last_at", "sample_count", "outside_count",
+            "doubts", "evidence", "by", "token", "at",
+        )  # fmt: skip
+
+
 class SeriesOfRun(serializers.Serializer):
     series = Series(many=True)
+    telemetry_source = TelemetrySource(allow_null=True, help_text="Null where BenchHub observed it, or nobody did.")
     telemetry = Telemetry(many=True)
     histograms = Histogram(many=True)
 
@@ -141,6 +174,7 @@ class Runs(ReadView):
     queryset = models.Run.objects.select_related("result", "delivery__by").order_by("pk")
     serializer_class = Run
     write_scope = "run"
+    scopes: ClassVar[dict[str, str]] = dict.fromkeys(("telemetry", "remove_telemetry"), "ingest")
     filterset_fields: ClassVar[Any] = {
         "experiment": ["exact"], "system": ["exact"], "kind": ["exact"], "state": ["exact", "in"],
         "clients": ["exact", "gte", "lte"], "repeat": ["exact"], "protocol": ["exact"],
@@ -208,10 +242,42 @@ class Runs(ReadView):
         row = self.get_object()
         data = {
             "series": row.series.order_by("metric"),
+            "telemetry_source": models.TelemetryImport.objects.filter(run=row).select_related("by").first(),
             "telemetry": row.telemetry.order_by("metric"),
             "histograms": row.histograms.order_by("name"),
         }
         return Response(SeriesOfRun(data).data)
+
+    @extend_schema(
+        request={parsers.Sysstat.media_type: {"type": "object"}},
+        responses={201: TelemetrySource},
+        examples=[
+            OpenApiExample("a second", SYSSTAT, media_type=parsers.Sysstat.media_type, request_only=True),
+        ],
+    )
+    @action(detail=True, methods=["post"], parser_classes=[parsers.Sysstat])
+    def telemetry(self, request: Request, pk: str) -> Response:
+        """Add what sysstat noted, as `sadf -j -- -A` prints it, to a run that BenchHub did not observe.
+
+        It takes the place of an earlier file. The request may have 32 MiB. Samples outside the load are left out.
+        """
+        row = self._counting()
+        if reason := sysstat.refusal(row):
+            raise problems.Problem(409, reason)
+        content = request.data.read(MOST_BYTES + 1) if request.data else b""
+        try:
+            stored = sysstat.store(row, content, request.user, str(request.auth or ""))
+        except UnfitError as error:
+            raise problems.Problem(422, str(error)) from error
+        return Response(TelemetrySource(stored).data, status=201)
+
+    @extend_schema(responses={204: None})
+    @telemetry.mapping.delete
+    def remove_telemetry(self, request: Request, pk: str) -> Response:
+        """Remove what was added from sysstat; its file stays as evidence."""
+        if not sysstat.remove(self._counting(), request.user):
+            raise problems.Problem(409, "The run has no telemetry of sysstat.")
+        return Response(status=204)
 
     @extend_schema(responses=Found)
     @action(detail=True, pagination_class=None, filter_backends=[])

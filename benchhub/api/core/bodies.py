@@ -11,24 +11,24 @@ from rest_framework.request import Request
 
 from . import problems
 
-LINES_BYTES, JSON_BYTES = 32 * 2**20, 2 * 2**20
+STREAM_BYTES, JSON_BYTES = 32 * 2**20, 2 * 2**20
 LINE_BYTES = JSON_BYTES  # a result may be as long, however it is sent
 CHUNK_BYTES = 64 * 2**10
 
 
-def hold(request: Request, *, are_lines: bool) -> str:
+def hold(request: Request, *, is_streamed: bool) -> str:
     """Take a body in, once, and return its digest. Raises a problem where it is too long."""
     plain: Any = request._request
-    most_bytes = LINES_BYTES if are_lines else JSON_BYTES
+    most_bytes = STREAM_BYTES if is_streamed else JSON_BYTES
     if int(plain.META.get("CONTENT_LENGTH") or 0) > most_bytes:
         raise problems.Problem(413, f"A request of this kind may have {most_bytes // 2**20} MiB at most.")
-    if are_lines:
-        return _hold_lines(plain)
+    if is_streamed:
+        return _hold_stream(plain)
     plain._body = plain.read()
     return hashlib.sha256(plain._body).hexdigest()
 
 
-def _hold_lines(plain: Any) -> str:
+def _hold_stream(plain: Any) -> str:
     file, digest = tempfile.SpooledTemporaryFile(CHUNK_BYTES), hashlib.sha256()  # noqa: SIM115  # it ends with the request
     while chunk := plain.read(CHUNK_BYTES):
         digest.update(chunk)

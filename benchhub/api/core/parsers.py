@@ -26,13 +26,23 @@ class Json(BaseParser):
             raise ParseError(f"This is not JSON that can be kept: {error}.") from error
 
 
-class Ndjson(BaseParser):
-    """Lines stay where they are: the view reads them one by one, so that a fault is told by its line."""
-
-    media_type = "application/x-ndjson"
+class Streamed(BaseParser):
+    """A body that may be long: it stays where it is, and the view reads it as it needs."""
 
     def parse(self, stream: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         return stream
+
+
+class Ndjson(Streamed):
+    """Lines, which the view reads one by one, so that a fault is told by its line."""
+
+    media_type = "application/x-ndjson"
+
+
+class Sysstat(Streamed):
+    """What sadf -j printed: JSON with more values than other requests may have, which is read sample by sample."""
+
+    media_type = "application/vnd.sysstat+json"
 
 
 def loads(raw: bytes) -> Any:

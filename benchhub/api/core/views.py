@@ -29,7 +29,7 @@ from benchhub.ui.acts import explain_form
 
 from . import bodies, json_forms, problems
 from .authentication import HasScope, TokenAuthentication
-from .parsers import Ndjson
+from .parsers import Streamed
 
 ANSWER_LIFETIME = timedelta(days=1)
 KEY_LENGTH = 200
@@ -176,8 +176,8 @@ class View(viewsets.GenericViewSet):
         plain: Any = request._request
         if request.method not in ("POST", "PUT", "PATCH") or plain._read_started:
             return ""
-        are_lines = plain.content_type == Ndjson.media_type and Ndjson in self.parser_classes
-        return bodies.hold(request, are_lines=are_lines)
+        streamed = (parser.media_type for parser in self.parser_classes if issubclass(parser, Streamed))
+        return bodies.hold(request, is_streamed=plain.content_type in streamed)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)

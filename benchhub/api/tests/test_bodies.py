@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from benchhub.api.core import parsers
-from benchhub.api.core.bodies import LINES_BYTES
+from benchhub.api.core.bodies import STREAM_BYTES
 from benchhub.bench.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_lines_are_sent_to_deliveries_only(admin_client):
 )
 def test_a_hostile_delivery_of_32_mib_takes_less_than_100_mb(admin_client, line):
     """A body is given as it lies in the server's file, so it is not in memory itself."""
-    stream = Repeated(line, LINES_BYTES // len(line))
+    stream = Repeated(line, STREAM_BYTES // len(line))
     environ = {"wsgi.input": stream, "CONTENT_LENGTH": str(len(stream)), "CONTENT_TYPE": "application/x-ndjson"}
     tracemalloc.start()
     answer = admin_client.generic("POST", "/api/v1/deliveries/", **environ)

@@ -121,6 +121,8 @@ run: GET runs/{id}/, GET runs/{id}/found/, GET runs/{id}/events/, GET runs/{id}/
 run-log: GET runs/{id}/log/{stream}/
 run-live: GET runs/{id}/log/{stream}/
 experiment-live: GET experiments/{id}/curves/
+run-telemetry-add: POST runs/{id}/telemetry/
+run-telemetry-remove: DELETE runs/{id}/telemetry/
 run-series: GET runs/{id}/series/
 run-latency: GET runs/{id}/series/
 run-segments: GET runs/{id}/

@@ -44,7 +44,7 @@ PUT experiments/{id}/tags/
 PATCH experiments/{id}/ kept-comparisons/{id}/
 DELETE reservations/{id}/ windows/{id}/
 """
-INGEST = "POST deliveries/"
+INGEST = "POST deliveries/ runs/{id}/telemetry/ DELETE runs/{id}/telemetry/"
 ADMIN = """
 GET webhooks/ webhooks/{id}/ notices/ notices/{id}/ users/ users/{id}/ audit-log/ audit-log/{id}/
 POST users/ tokens/{id}/revoke/ licence-models/preview/ price-sheets/preview/
@@ -64,7 +64,7 @@ ON_A_HOST = """
 POST experiments/{id}/cancel/ experiments/{id}/rerun/ experiments/{id}/again/ experiments/{id}/pause/
 experiments/{id}/resume/ experiments/{id}/move/ runs/{id}/cancel/ runs/{id}/rerun/ hosts/{id}/probe/
 hosts/{id}/pause/ hosts/{id}/resume/ reservations/ windows/ runs/{id}/set-aside/ runs/{id}/put-back/
-experiments/{id}/repeats/ recurrences/
+runs/{id}/telemetry/ experiments/{id}/repeats/ recurrences/
 PATCH experiments/{id}/
 """
 BODIES = {

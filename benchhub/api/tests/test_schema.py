@@ -49,7 +49,7 @@ def test_every_request_has_an_example(schema):
         for path, operations in schema["paths"].items()
         for method, operation in operations.items()
         if (content := operation.get("requestBody", {}).get("content"))
-        and "examples" not in content.get("application/json", {})
+        and not any("examples" in media for media in content.values())
         and not schema["components"]["schemas"][referred(content)].get("examples")
     ]
     assert without == []

@@ -17,7 +17,8 @@ from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
-from benchhub.bench.results import ingest, live_log, telemetry
+from benchhub.bench.results import ingest, live_log
+from benchhub.bench.results.telemetry import own
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
 from runners.contract import Doubt
@@ -247,7 +248,7 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
     """Store what the outputs mean; return how the run ended, and why. Outputs that cannot be read fail it."""
     remarks = list(ended.collected.remarks.values())
     planned = ended.readings.telemetry
-    missing = telemetry.store(run, planned.get) if planned else []
+    missing = own.store(run, planned.get) if planned else []
     try:
         with transaction.atomic():
             observed = replace(_observed(run, job_, ended), remarks=missing)

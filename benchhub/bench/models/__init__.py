@@ -7,7 +7,7 @@ from .delivery import Delivery
 from .design import Design, Designed, SetAside, TuningSeries, TuningStep, TuningTreatment
 from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
-from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series
+from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series, TelemetryImport
 from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, EndedCount, State
@@ -53,6 +53,7 @@ __all__ = [
     "SetAside",
     "State",
     "System",
+    "TelemetryImport",
     "Tenancy",
     "TuningSeries",
     "TuningStep",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -126,6 +127,34 @@ class RunTelemetry(models.Model):
     def values(self) -> list[float | None]:
         """Return the values in the order of time. Raises ValueError for a row that is damaged."""
         return compact.unpack(bytes(self.packed))
+
+
+class TelemetryImport(models.Model):
+    """The origin of a run's telemetry where sysstat noted it instead of BenchHub; its file is evidence of the run."""
+
+    run = models.OneToOneField("Run", models.PROTECT, related_name="telemetry_import")
+    evidence = models.ForeignKey(Evidence, models.PROTECT, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    token = models.CharField(max_length=80, blank=True)
+    at = models.DateTimeField(db_default=Now())
+    host = models.CharField(max_length=100, help_text="The machine as the file names it.")
+    kernel = models.CharField(max_length=100, blank=True)
+    version = models.CharField(max_length=100, blank=True, help_text="Of sysstat's data, where the file says it.")
+    interval_s = models.PositiveIntegerField(help_text="Seconds that a sample covers.")
+    first_at = models.DateTimeField(help_text="When the first sample of the file began.")
+    last_at = models.DateTimeField(help_text="When the last sample of the file ended.")
+    sample_count = models.PositiveIntegerField(help_text="Samples in the file.")
+    outside_count = models.PositiveIntegerField(help_text="Samples that lie outside the load, and were left out.")
+    doubts = models.JSONField(default=list, help_text="Sentences on why it may be of another machine.")
+
+    def __str__(self) -> str:
+        return f"telemetry of run {self.run_id} from sysstat"
+
+    @property
+    def source_text(self) -> str:
+        """Say where the telemetry comes from, in the words that stand beside it everywhere."""
+        version = f" (data of version {self.version})" if self.version else ""
+        return f"sysstat{version} on {self.host or 'a machine without a name'}"
 
 
 class LatencyHistogram(models.Model):

@@ -12,7 +12,7 @@ from runners import confinement, tools
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.telemetry import series
 
-from . import telemetry
+from .telemetry import own
 
 T = TypeVar("T")
 # Each may take 2 GiB of memory for a while. They wait for each other, and nothing else waits for them.
@@ -45,9 +45,9 @@ class Readings:
 async def read(spec: RunSpec, outputs: Outputs) -> Readings:
     """Read the outputs, each in a process of its own that is ended at its limits; the event loop goes on."""
     result = await _read(tools.get(spec.tool).parse, spec, outputs)
-    if not telemetry.is_planned(spec):
+    if not own.is_planned(spec):
         return Readings(result)
-    return Readings(result, await _read(series.read, *telemetry.sources(spec, outputs)))
+    return Readings(result, await _read(series.read, *own.sources(spec, outputs)))
 
 
 async def _read(function: Callable[..., T], *arguments: Any) -> Reading[T]:

@@ -27,7 +27,9 @@ def numbers_in(text: str) -> list[int]:
 
 def runs_beside(run: Run, numbers: Sequence[int]) -> list[Run]:
     """Return the runs of these numbers that are there, in their order, with the facts found around them."""
-    rows = Run.objects.select_related("system__build", "system__hardware", "system__configuration", "found")
+    rows = Run.objects.select_related(
+        "system__build", "system__hardware", "system__configuration", "found", "telemetry_import"
+    )
     by_number = rows.exclude(pk=run.pk).in_bulk(numbers)
     return [by_number[number] for number in numbers if number in by_number]
 
@@ -45,9 +47,15 @@ def sources(runs: Sequence[Run]) -> list[Source]:
         for run in runs
         for source in (
             *(replace(line, is_ghost=False) for line in ghost(f"run {run.pk}", series[run.pk])),
-            *_busy(f"run {run.pk} busy", cpu[run.pk]),
+            *_busy(_busy_name(run), cpu[run.pk]),
         )
     ]
+
+
+def _busy_name(run: Run) -> str:
+    """Name the line of a run's busy CPU, with its source where that is not BenchHub."""
+    source = getattr(run, "telemetry_import", None)
+    return f"run {run.pk} busy" + (f", by {source.source_text}" if source else "")
 
 
 def _busy(name: str, rows: Iterable[RunTelemetry]) -> list[Source]:

@@ -18,7 +18,7 @@ from .timeline.panels import Timeline
 from .timeline.segments import HEADS, SegmentRow
 
 SERIES = ("metric", "unit", "second", "value")
-TELEMETRY = ("panel", "metric", "unit", "second", "value")
+TELEMETRY = ("panel", "metric", "unit", "second", "value", "source")
 LATENCY = ("script", "lowest_us", "below_us", "transactions", "sampling_rate")
 
 
@@ -50,7 +50,7 @@ def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
 def telemetry(run: int, timeline: Timeline) -> HttpResponse:
     """Answer with a line per metric and moment of load, machine and server."""
     lines = (
-        (source.panel, source.name, source.unit, round((i + 1) * source.step_s, 6), value)
+        (source.panel, source.name, source.unit, round((i + 1) * source.step_s, 6), value, source.origin)
         for source in timeline.sources
         for i, value in enumerate(source.values)
     )

@@ -25,6 +25,7 @@ from benchhub.bench.models import (
     RunTelemetry,
     Series,
     System,
+    TelemetryImport,
     Watch,
 )
 from benchhub.bench.models.states import State
@@ -65,6 +66,7 @@ def runs() -> QuerySet[Run]:
     return Run.objects.select_related(
         "experiment__workload", "delivery__by", "system__hardware", "system__build", "system__configuration",
         "system__driver", "system__instance__host", "result__attempt", "found", "watch", "set_aside_by",
+        "telemetry_import__by",
     )  # fmt: skip
 
 
@@ -246,9 +248,24 @@ class RunPage:
     @cached_property
     def timeline(self) -> panels.Timeline | None:
         if self.beside:
-            return panels.timeline_of(self._series, self._telemetry, sources(self.beside))
+            return panels.timeline_of(self._series, self._telemetry, sources(self.beside), self.origin)
         ghosts = ghosts_of(self.run) if self._telemetry and self._series else ()
-        return panels.timeline_of(self._series, self._telemetry, ghosts)
+        return panels.timeline_of(self._series, self._telemetry, ghosts, self.origin)
+
+    @property
+    def telemetry_import(self) -> TelemetryImport | None:
+        """Return where the telemetry comes from, if BenchHub did not observe it itself."""
+        return getattr(self.run, "telemetry_import", None)
+
+    @property
+    def origin(self) -> str:
+        """Return who noted the telemetry."""
+        return self.telemetry_import.source_text if self.telemetry_import else panels.BENCHHUB
+
+    @property
+    def takes_telemetry(self) -> bool:
+        """Tell whether a reader may add what sysstat noted, as long as nothing was observed."""
+        return self.result is not None and self.run.kind == Run.Kind.MEASURE and not self._telemetry
 
     @cached_property
     def beside(self) -> list[Run]:

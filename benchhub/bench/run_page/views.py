@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import LiveLog, Run
 from benchhub.bench.queue import permits
 from benchhub.bench.results import live_log
 from benchhub.bench.results.aside import AsideForm, put_back, set_aside
+from benchhub.bench.results.telemetry import sysstat
 from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import row_number
-from benchhub.ui.pages import Crumb, FormPage
+from benchhub.ui.pages import Crumb, FormPage, Question
+from runners.telemetry.sysstat.answer import UnfitError
 
 from . import bundle, downloads, live
 from .beside import numbers_in
@@ -82,8 +85,9 @@ def run_series(_request: HttpRequest, pk: int) -> HttpResponse:
 
 def run_telemetry(_request: HttpRequest, pk: int) -> HttpResponse:
     """Answer with a line per metric and moment of load, machine and server, none of them averaged."""
-    run = get_object_or_404(Run, pk=pk)
-    timeline = timeline_of(list(run.series.order_by("unit", "metric")), list(run.telemetry.all()))
+    page = RunPage(get_object_or_404(runs(), pk=pk))
+    series = list(page.run.series.order_by("unit", "metric"))
+    timeline = timeline_of(series, list(page.run.telemetry.all()), origin=page.origin)
     if timeline is None:
         raise Http404
     return downloads.telemetry(pk, timeline)
@@ -127,3 +131,54 @@ def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
     if not put_back(run, request.user):
         messages.info(request, "Nothing was put back: the run was not set aside.")
     return redirect("run", pk)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SysstatPage(FormPage):
+    """The form for telemetry of sysstat, with the command that prints what it takes."""
+
+    command: str
+
+
+def run_telemetry_add(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(runs(), pk=pk)
+    permits.require_counting(request.user, run)
+    if reason := sysstat.refusal(run):
+        messages.info(request, reason)
+        return redirect("run", pk)
+    is_sent = request.method == "POST"
+    form = sysstat.SysstatForm(request.POST, request.FILES) if is_sent else sysstat.SysstatForm()
+    if is_sent and form.is_valid() and _is_added(request, run, form):
+        return redirect(f"{reverse('run', args=[pk])}#telemetry-source")
+    page = SysstatPage(
+        form=form,
+        title=f"Add telemetry of sysstat to run {pk}",
+        action="Add it",
+        crumb=Crumb.to("run", f"Run {pk}", pk),
+        command=sysstat.command(sysstat.load_of(run)),
+    )
+    return page.show(request, "bench/run/telemetry_add.html")
+
+
+def _is_added(request: HttpRequest, run: Run, form: sysstat.SysstatForm) -> bool:
+    try:
+        sysstat.store(run, form.cleaned_data["content"], request.user)
+    except UnfitError as error:
+        form.add_error(None, str(error))
+        return False
+    return True
+
+
+def run_telemetry_remove(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("telemetry_import"), pk=pk, telemetry_import__isnull=False)
+    permits.require_counting(request.user, run)
+    if request.method == "POST":
+        sysstat.remove(run, request.user)
+        return redirect("run", pk)
+    page = Question(
+        title=f"Remove the telemetry of sysstat from run {pk}?",
+        consequence="Its lines leave the timeline. The file stays among the evidence, and can be added again.",
+        action="Remove it",
+        crumb=Crumb.to("run", f"Run {pk}", pk),
+    )
+    return page.ask(request)

@@ -114,7 +114,8 @@ def test_a_stranger_s_long_body_is_refused_before_it_is_read():
         ("application/json", request.JSON_BYTES, 200),
         ("application/json; charset=utf-8", request.JSON_BYTES + 1, 413),
         ("application/x-ndjson", request.JSON_BYTES + 1, 200),
-        ("multipart/form-data; boundary=x", request.FORM_BYTES + 1, 413),
+        ("multipart/form-data; boundary=x", request.LONG_BYTES + 1, 413),
+        ("application/x-www-form-urlencoded", request.FORM_BYTES + 1, 413),
         ("text/anything", request.FORM_BYTES + 1, 413),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry
 from benchhub.bench.plan import specs
-from benchhub.bench.results import readings, telemetry
+from benchhub.bench.results import readings
+from benchhub.bench.results.telemetry import own
 from benchhub.catalog.models import Hardware
 from runners.contract import Outputs
 from runners.telemetry import series
@@ -31,7 +32,7 @@ def run():
 def store(run, **files):
     spec = specs.spec_of(run)
     reading = asyncio.run(readings.read(spec, Outputs(0, b"", b"", {**FILES, **files}))).telemetry
-    return telemetry.store(run, reading.get)
+    return own.store(run, reading.get)
 
 
 def test_each_metric_is_one_value_with_its_unit_and_beginning(run):
@@ -56,7 +57,7 @@ def test_a_broken_log_is_a_remark_and_no_failure(run, log):
 def test_what_the_database_refuses_is_a_remark_and_no_failure(run):
     observation = series.Observation("x" * 500, "%", (1.0,))
     observed = series.Telemetry(observations=(observation,), remarks=())
-    assert telemetry.store(run, lambda: observed) == [telemetry.UNSTORED]
+    assert own.store(run, lambda: observed) == [own.UNSTORED]
     assert not RunTelemetry.objects.exists()
 
 

@@ -72,11 +72,11 @@ def test_every_value_is_downloaded_with_its_panel_unit_and_second(planner, run):
     observe(run, cpu_user=("%", [40.0, None]))
     answer = planner.get(reverse("run-telemetry", args=[run.pk]))
     heads, *rows = csv.reader(io.StringIO(answer.content.decode()))
-    assert heads == ["panel", "metric", "unit", "second", "value"]
+    assert heads == ["panel", "metric", "unit", "second", "value", "source"]
     assert [row for row in rows if row[0] == "CPU"] == [
-        ["CPU", "user", "%", "1.0", "40.0"], ["CPU", "user", "%", "2.0", ""],
+        ["CPU", "user", "%", "1.0", "40.0", "BenchHub"], ["CPU", "user", "%", "2.0", "", "BenchHub"],
     ]  # fmt: skip
-    assert ["Throughput", "TPS", "TPS", "2.0", "1100.0"] in rows
+    assert ["Throughput", "TPS", "TPS", "2.0", "1100.0", "load generator"] in rows
 
 
 def test_a_failed_run_shows_what_was_observed_until_it_failed(planner, run):

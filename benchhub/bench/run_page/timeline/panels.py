@@ -17,6 +17,7 @@ THROUGHPUT, LATENCY = "Throughput", "Latency"
 OF_DRIVER = " of the driver"
 FIRST = (THROUGHPUT, LATENCY, "CPU", "Disks", WAIT_PANEL, f"CPU{OF_DRIVER}")
 PERCENTILES = ("p50", "p95", "p99")
+LOAD_GENERATOR, BENCHHUB = "load generator", "BenchHub"
 CHECKPOINTING, STARTED = "checkpointing", "checkpoints_started"
 
 Values = tuple[float | None, ...]
@@ -43,7 +44,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One metric as it was stored, with where it is drawn."""
+    """One metric as it was stored, with where it is drawn and who noted it."""
 
     panel: str
     unit: str
@@ -52,6 +53,7 @@ class Source:
     values: Sequence[float | None]
     is_area: bool = False
     is_ghost: bool = False
+    origin: str = LOAD_GENERATOR
 
     @property
     def end_s(self) -> float:
@@ -129,14 +131,17 @@ class Timeline:
 
 
 def timeline_of(
-    series: Sequence[Series], telemetry: Sequence[RunTelemetry], ghosts: Sequence[Source] = ()
+    series: Sequence[Series], telemetry: Sequence[RunTelemetry], ghosts: Sequence[Source] = (), origin: str = BENCHHUB
 ) -> Timeline | None:
-    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None where nothing is drawn."""
+    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None where nothing is drawn.
+
+    `origin` is who noted the telemetry.
+    """
     if not telemetry:
         return None
     places = {name: place for place, name in enumerate(BY_NAME)}
     rows = sorted(telemetry, key=lambda row: places.get(row.metric, len(places)))
-    timeline = Timeline([*of_load(series), *ghosts, *of_machine(rows)])
+    timeline = Timeline([*of_load(series), *ghosts, *of_machine(rows, origin)])
     return timeline if timeline.first else None
 
 
@@ -170,9 +175,9 @@ def ghost(name: str, series: Sequence[Series]) -> list[Source]:
     ]
 
 
-def of_machine(rows: Iterable[RunTelemetry]) -> list[Source]:
+def of_machine(rows: Iterable[RunTelemetry], origin: str = BENCHHUB) -> list[Source]:
     """Return what was observed of machine and server, without what cannot be read any more."""
-    return list(filter(None, map(_of_machine, rows)))
+    return [replace(source, origin=origin) for source in map(_of_machine, rows) if source is not None]
 
 
 def grids(rows: Iterable[RunTelemetry]) -> dict[str, Grid]:

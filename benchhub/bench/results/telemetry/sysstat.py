@@ -1,0 +1,192 @@
+"""Telemetry that somebody brings to a run out of a file of sysstat, where BenchHub observed none of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+from django.db import transaction
+
+from benchhub.analysis.words import listing
+from benchhub.bench.models import Event, Evidence, Run, TelemetryImport
+from benchhub.catalog.models import Host
+from runners.telemetry.metrics import DRIVER_PREFIX
+from runners.telemetry.sysstat.answer import MOST_BYTES, Machine, UnfitError
+from runners.telemetry.sysstat.placed import Load, Placed, place
+
+from . import own
+
+EVENT = "telemetry"  # as the history of a run calls it; its state stays as it is
+MARGIN_S = 2
+LEAST_EPOCH_S = 10**8  # a series without a date begins at 0
+OBSERVED = "BenchHub observed this run itself: its telemetry is not mixed with that of sysstat."
+NO_RESULT = "Only a run that measured something has a load beside which telemetry stands."
+NO_TIME = "Nothing says when the load of this run began, so that no sample can be placed."
+OTHER_HOST = "sysstat ran on {}, and the run on {}: see that this is the same machine."
+OTHER_KERNEL = "sysstat saw the kernel {}, and the run was on {}: this is of another machine, or of another time."
+BOTH = "Choose a file or paste its text, not both."
+NEITHER = "Choose a file that sadf -j printed, or paste its text."
+
+
+class SysstatForm(forms.Form):
+    """A file that sadf -j printed, or its text."""
+
+    file = forms.FileField(required=False, label="File", help_text=f"At most {MOST_BYTES >> 20} MiB.")
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or its text",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "mono"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+    def clean(self) -> dict[str, Any]:
+        values = dict(super().clean() or self.cleaned_data)
+        file, text = values.get("file"), values.get("text")
+        if bool(file) == bool(text) and not self.errors:
+            raise forms.ValidationError(BOTH if file else NEITHER)
+        values["content"] = file.read(MOST_BYTES + 1) if file else (text or "").encode()
+        return values
+
+
+def refusal(run: Run) -> str:
+    """Say why the run takes no telemetry of sysstat; empty where it does, also in place of an earlier file."""
+    if run.kind != Run.Kind.MEASURE or not hasattr(run, "result"):
+        return NO_RESULT
+    if not hasattr(run, "telemetry_import") and run.telemetry.exists():
+        return OBSERVED
+    try:
+        load_of(run)
+    except UnfitError as error:
+        return str(error)
+    return ""
+
+
+def load_of(run: Run) -> Load:
+    """Return when the load of a run began by its series, or as its delivery says, and how long it was.
+
+    Raises UnfitError where nothing says when it began.
+    """
+    unit = run.result.unit.lower()
+    series = run.series.filter(metric=unit, start_epoch_s__gt=LEAST_EPOCH_S).first()
+    if series is not None:
+        return Load(series.start_epoch_s, round(len(series.values) * series.step_s))
+    if run.is_imported and run.started_at:
+        return Load(run.started_at.timestamp(), int(run.spec["duration_s"]))
+    raise UnfitError(NO_TIME)
+
+
+def command(load: Load) -> str:
+    """Return the line of shell that prints what is needed of a file of sadc: sadf takes times of a day, in UTC."""
+    begin, end = (
+        datetime.fromtimestamp(at, UTC) for at in (load.begin_epoch_s - MARGIN_S, load.end_epoch_s + MARGIN_S)
+    )
+    span = f"-s {begin:%H:%M:%S} -e {end:%H:%M:%S} " if begin.date() == end.date() else ""
+    return f"sadf -j {span}sa{begin:%d} -- -A > sysstat.json"
+
+
+@transaction.atomic
+def store(run: Run, content: bytes, user: Any, token: str = "") -> TelemetryImport:
+    """Store what a file of sysstat says of the load, in place of an earlier file's. Raises UnfitError, which says why
+    it cannot be used."""
+    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    if reason := refusal(locked):
+        raise UnfitError(reason)
+    placed = _placed(locked, content)
+    _forget(locked)
+    row = TelemetryImport.objects.create(**_fields(locked, placed, content), by=user, token=token)
+    locked.telemetry.model.objects.bulk_create(own.rows(locked, placed.telemetry))
+    _note(locked, f"By {user}: from {row.source_text}.")
+    return row
+
+
+@transaction.atomic
+def remove(run: Run, user: Any) -> bool:
+    """Take away what was brought from sysstat; its file stays as evidence. False where there is nothing of it."""
+    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    if not _forget(locked):
+        return False
+    _note(locked, f"Removed by {user}.")
+    return True
+
+
+def _forget(run: Run) -> bool:
+    count, _ = TelemetryImport.objects.filter(run=run).delete()
+    if count:
+        run.telemetry.all().delete()
+    return bool(count)
+
+
+def _note(run: Run, reason: str) -> None:
+    Event.objects.create(run=run, old_state=run.state, new_state=EVENT, reason=reason)
+
+
+def _placed(run: Run, content: bytes) -> Placed:
+    """Return the samples over the load; those of a driver that is not the server's machine are named so."""
+    placed = place(content, load_of(run))
+    server, driver = run.system.instance.host, run.system.driver
+    if driver == server or not _is_named(driver, placed.machine) or _is_named(server, placed.machine):
+        return placed
+    observations = (replace(item, metric=DRIVER_PREFIX + item.metric) for item in placed.telemetry.observations)
+    return replace(placed, telemetry=replace(placed.telemetry, observations=tuple(observations)))
+
+
+def _is_named(host: Host | None, machine: Machine) -> bool:
+    return host is not None and _first_label(machine.host) in (_first_label(host.name), _first_label(host.address))
+
+
+def _first_label(name: str) -> str:
+    return name.lower() if name.replace(".", "").isdecimal() else name.lower().partition(".")[0]
+
+
+def _fields(run: Run, placed: Placed, content: bytes) -> dict[str, Any]:
+    machine = placed.machine
+    return {
+        "run": run,
+        "evidence": _evidence(run, content),
+        "host": machine.host,
+        "kernel": machine.kernel,
+        "version": machine.version,
+        "interval_s": placed.interval_s,
+        "first_at": datetime.fromtimestamp(placed.first_epoch_s, UTC),
+        "last_at": datetime.fromtimestamp(placed.last_epoch_s, UTC),
+        "sample_count": placed.sample_count,
+        "outside_count": placed.outside_count,
+        "doubts": list(_doubts(run, machine)),
+    }
+
+
+def _evidence(run: Run, content: bytes) -> Evidence:
+    """Return the file as evidence of the attempt that gave the result; the same file is kept once."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    row, _ = Evidence.objects.get_or_create(
+        attempt=run.result.attempt,
+        name=f"sysstat-{sha256[:12]}.json",
+        defaults={"content": content, "size_bytes": len(content), "sha256": sha256},
+    )
+    return row
+
+
+def _doubts(run: Run, machine: Machine) -> Iterator[str]:
+    """Yield why the file may be of another machine than the run's: by its name, and by its kernel."""
+    hosts = list(dict.fromkeys(host for host in (run.system.instance.host, run.system.driver) if host))
+    if not any(_is_named(host, machine) for host in hosts):
+        name = machine.host or "a machine without a name"
+        yield OTHER_HOST.format(name, listing([host.name for host in hosts]))
+    kernels = _kernels(run)
+    if machine.kernel and kernels and machine.kernel not in kernels:
+        yield OTHER_KERNEL.format(machine.kernel, listing(kernels))
+
+
+def _kernels(run: Run) -> list[str]:
+    """Return the kernels of the run's hosts as found: of each by its name, or of the one that a delivery is of."""
+    facts = run.found.host if hasattr(run, "found") else {}
+    parts = [facts, *(part for part in facts.values() if isinstance(part, dict))]
+    return list(dict.fromkeys(str(part["kernel"]) for part in parts if part.get("kernel")))
