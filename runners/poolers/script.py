@@ -90,7 +90,7 @@ ask_identity() {{
     answer=$({query} 2>&1) && {{ printf '%s\\n' "$answer" | tail -n 1; return; }}
     case $? in
     2)  printf '{NO_ANSWER}: %s\\n' "$(printf '%s' "$answer" | tr '\\n\\t' '  ')" ;;
-    124) echo '{NOT_IN_TIME}' ;;
+    124) echo '{NO_ANSWER}: {NOT_IN_TIME}' ;;
     *)  printf '%s\\n' "$answer" ;;
     esac >&2
     return 1

@@ -58,9 +58,17 @@ AWAY = _layer(
     "Network is unreachable",
     "Is the server running",
     "could not connect to server",
+    "did not answer within",
+)
+NO_CLIENT = _layer("The pooler let no more clients in.", "no more connections allowed")
+NO_SERVER_CONNECTION = _layer(
+    "The pooler had no connection to the server in time.",
+    "query_wait_timeout",
+    "server login has been failing",
+    "server_login_retry",
 )
 # Where nothing has begun yet, a later try may do better.
-NO_CONNECTION = (NO_SLOT, NO_NAME, REFUSED, ENDED, AWAY)
+NO_CONNECTION = (NO_CLIENT, NO_SERVER_CONNECTION, NO_SLOT, NO_NAME, REFUSED, ENDED, AWAY)
 
 # The first that matches is to blame: a server that has no room says so before what it brings down.
 LAYERS = (
@@ -71,8 +79,8 @@ LAYERS = (
     _layer("The operating system did not take a setting.", "OS setting error: "),
     _layer("The server did not take a setting.", "Server setting error: "),
     _layer("The load cannot go through the pooler.", "The check of the pooler failed"),
-    _layer("The pooler let no more clients in.", "no more connections allowed"),
-    _layer("The pooler had no connection to the server in time.", "query_wait_timeout"),
+    NO_CLIENT,
+    NO_SERVER_CONNECTION,
     _layer(
         "The disk of PostgreSQL's host is full.",
         r"(?:ERROR|FATAL|PANIC): [^\n]{0,300}(?:No space left on device|Disk quota exceeded)",

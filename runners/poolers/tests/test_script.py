@@ -48,8 +48,8 @@ def test_the_password_goes_to_the_pooler_and_its_console_and_only_where_there_is
     ("psql", "code", "text"),
     [
         ("echo WARNING >&2; echo 1", 0, ""),
-        ("[ $PGPORT = 5432 ] || exit 124; echo 1", 1, f"{NOT_IN_TIME}\n"),
-        ("exit 124", 1, f"{NOT_IN_TIME}\n{NOT_TRIED}\n"),
+        ("[ $PGPORT = 5432 ] || exit 124; echo 1", 1, f"{NO_ANSWER}: {NOT_IN_TIME}\n"),
+        ("exit 124", 1, f"{NO_ANSWER}: {NOT_IN_TIME}\n{NOT_TRIED}\n"),
         ("[ $PGPORT = 5432 ] || { echo away >&2; exit 2; }; echo 1", 1, f"{NO_ANSWER}: away\n"),
         ("echo syntax >&2; exit 1", 1, f"syntax\n{NOT_TRIED}\n"),
         ("echo $PGPORT", 1, f"{ELSEWHERE}\n"),

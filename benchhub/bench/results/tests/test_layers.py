@@ -5,7 +5,7 @@ import pytest
 from benchhub.bench.results.ingest import missing_server
 from runners import tools
 from runners.contract import Outputs
-from runners.tools.layers import AWAY, with_layer
+from runners.tools.layers import AWAY, NO_CLIENT, NO_SERVER_CONNECTION, with_layer
 
 from .recordings import RECORDED, ended_run
 
@@ -83,7 +83,11 @@ def test_a_recorded_end_is_blamed_on_what_really_broke(name):
         (97, "The server cannot be asked: psql: error: Connection refused\nThe check failed.\n", AWAY),
         (96, "The server cannot be asked: psql: error: Connection refused\nThe check of the pooler failed.\n", AWAY),
         (96, "Server setting error: The server cannot be asked: Connection refused\n", None),
-        (96, "The server cannot be asked: It did not answer within 15 s.\nConnection refused\n", None),
+        (96, "The server cannot be asked: It did not answer within 15 s.\nThe check of the pooler failed.\n", AWAY),
+        (96, "It did not answer within 15 s.\nConnection refused\n", None),
+        (96, "The server cannot be asked: psql: error: FATAL:  query_wait_timeout\n", NO_SERVER_CONNECTION),
+        (96, "The server cannot be asked: psql: error: FATAL:  no more connections allowed\n", NO_CLIENT),
+        (2, "The server cannot be asked: psql: error: FATAL:  query_wait_timeout\n", None),
         (95, "The server cannot be asked: psql: error: Connection refused\n", None),
     ],
 )
