@@ -61,7 +61,8 @@ read -r line < /proc/stat && echo "quiet_to|$line"
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot: `host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
-    pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out.
+    pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out. `is_held`
+    tells that somebody's run has changed settings of the server.
     """
 
     host_first: Mapping[str, Any]
@@ -71,6 +72,7 @@ class Snapshot:
     statistics: Mapping[str, Mapping[str, Any]]
     wal_position: int | None
     system_identifier: str | None
+    is_held: bool
     remarks: tuple[str, ...]
 
 
@@ -116,6 +118,7 @@ def parse_snapshot(text: bytes) -> Snapshot:
         statistics={name: values[name] for name in STATISTICS if name in values},
         wal_position=_wal_bytes(values.get("wal_position", "")),
         system_identifier=values.get("system_identifier"),
+        is_held=values.get("is_held", False),
         remarks=(*list(dict.fromkeys(remarks))[:MOST_REMARKS], *_missing(values)),
     )
 
@@ -124,7 +127,7 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     """Return the changes between two snapshots as plain data; for what is unknown there is a sentence in `remarks`.
 
     Keys: those of `host_deltas`; `restarted` (of PostgreSQL, in between); `wal_bytes`; one mapping of counters per
-    view of STATISTICS; `settings_changed`, names; `remarks`.
+    view of STATISTICS; `settings_changed`, names; `is_held`, where somebody's run had changed settings; `remarks`.
     """
     changes = host_deltas(before.host_last, after.host_first)
     remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *changes.pop("remarks"))))
@@ -136,6 +139,7 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
             changes |= _counted(name, before.statistics[name], after.statistics[name], remarks)
     changes |= _wal_delta(before, after, remarks)
     names = before.settings.keys() & after.settings.keys()
+    changes |= {"is_held": True} if before.is_held or after.is_held else {}
     changes["settings_changed"] = sorted(
         name for name in names if before.settings[name]["setting"] != after.settings[name]["setting"]
     )
@@ -226,6 +230,7 @@ READERS: Mapping[str, Callable[[Any], bool]] = {
     "server": _is_server,
     "wal_position": _is_text,
     "system_identifier": _is_text,
+    "is_held": lambda value: isinstance(value, bool),
     **dict.fromkeys(STATISTICS, _is_row),
 }
 

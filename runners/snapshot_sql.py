@@ -6,6 +6,8 @@ would run a command on the driver.
 
 from __future__ import annotations
 
+from runners.server_settings.mark import IS_HELD_QUERY
+
 STATISTICS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_database")
 # Since which server_version_num a view exists; an older server is no reason for a remark.
 SINCE = {"pg_stat_checkpointer": 170000, "pg_stat_wal": 140000}
@@ -33,13 +35,14 @@ DO $$ BEGIN
 END $$;
 """
 
-SERVER_SQL = """\
+SERVER_SQL = f"""\
 SELECT 'server', row_to_json(s) FROM (SELECT version() AS version,
     current_setting('server_version_num')::int AS server_version_num,
     extract(epoch FROM pg_postmaster_start_time())::float8 AS postmaster_start_epoch_s,
     extract(epoch FROM clock_timestamp())::float8 AS epoch_s,
     pg_is_in_recovery() AS in_recovery, current_database() AS database) AS s;
 SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
+SELECT 'is_held', to_json(({IS_HELD_QUERY}));
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from runners.contract import Doubt
 from runners.readings import storable
@@ -15,6 +16,10 @@ LINE = re.compile(r"(before|applied|end|after) ([A-Za-z_]{1,80}) (.{0,1000})")
 HELD = (
     "changes settings of this server already. If no BenchHub runs there any more, put them back by its"
     " server_settings.sh, then DROP ROLE benchhub_keeper."
+)
+HELD_MEANWHILE = (
+    "Another BenchHub, or another work directory, had changed settings of the server for a run of its own meanwhile:"
+    " the numbers may be of that configuration. Run it again."
 )
 MOMENTS = ("before", "applied", "end", "after")
 
@@ -55,6 +60,13 @@ def is_held(stderr: str) -> bool:
 def facts(log: ServerLog) -> dict[str, dict[str, str | None]]:
     """Return the values as plain data, to be stored with the run."""
     return {name: asdict(value) for name, value in log.values.items()}
+
+
+def neighbour_doubts(deltas: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield a doubt where the counters around a run that changed nothing say that another one had changed its
+    server."""
+    if deltas.get("is_held"):
+        yield Doubt("server-settings-held", HELD_MEANWHILE)
 
 
 def doubts(requests: Mapping[str, str], log: ServerLog, *, is_put_back: bool) -> Iterator[Doubt]:

@@ -10,9 +10,10 @@ from runners.contract import PREPARATION_FAILED, RunSpec, ServerSettings
 from runners.tools.shell import NO_ANSWER, UNSET, connection_variables
 
 from .answer import HELD
+from .mark import HOLDER_QUERY, MARK
 from .parameters import OVERRIDING
 
-FILE = "server_settings.sh"
+FILE, LOOK_FILE = "server_settings.sh", "server_mark.sh"
 SCRIPTS = Path(__file__).parent.parent / "target"
 # Longer than a run by what comes after its deadline; a run without one that hangs is put back after a day.
 LONGER_S, WITHOUT_DEADLINE_S = 1800, 86_400
@@ -33,7 +34,6 @@ AUTO = (
 SOURCES = ", ".join(map(sql_literal, OVERRIDING))
 NO_SUPERUSER = "The role may not change settings of the server: it is no superuser."
 ALTERED = "is set by the ' || source || ' of the server, which ALTER SYSTEM does not override."
-MARK = "benchhub_keeper"
 # The second fails, as a role is there once; its comment says who was the first. It must outlast what it protects.
 MARK_QUERY = f"""\
 BEGIN;
@@ -41,11 +41,6 @@ SET LOCAL synchronous_commit = local;
 CREATE ROLE {MARK} NOLOGIN;
 COMMENT ON ROLE {MARK} IS :'mark';
 COMMIT;"""
-# A standby has the mark of its primary, whose settings are another server's.
-HOLDER_QUERY = (
-    "SELECT coalesce(left(shobj_description(oid, 'pg_authid'), 1000), 'Somebody') FROM pg_roles"
-    f" WHERE rolname = '{MARK}' AND NOT pg_is_in_recovery()"
-)
 UNMARK_QUERY = f"""\
 SELECT 'DROP ROLE {MARK}' FROM pg_roles
 WHERE rolname = '{MARK}' AND shobj_description(oid, 'pg_authid') = :'mark' \\gexec"""
@@ -64,10 +59,17 @@ EDITED = "was edited since the server read it, and a reload would put that in fo
 
 
 def files(spec: RunSpec) -> dict[str, str]:
-    """Return the files that an attempt needs beside command.sh; none where the server's settings stay as they are."""
+    """Return the files that an attempt needs beside command.sh, to change settings of the server or to see whether
+    another one has; none where the server is BenchHub's own cluster.
+    """
     if spec.server_settings is None:
-        return {}
+        return {} if spec.cluster else {LOOK_FILE: _look_text(spec)}
     return {FILE: "\n".join([_values(spec, spec.server_settings), _functions(spec, spec.server_settings), _text(FILE)])}
+
+
+def _look_text(spec: RunSpec) -> str:
+    place = f"server_bin={shlex.quote(spec.bin_directory.rstrip('/'))}"
+    return "\n".join([place, _connection(spec), _here("server_sql_holder", HOLDER_QUERY), _text(LOOK_FILE)])
 
 
 def put_back_function() -> str:
@@ -92,8 +94,6 @@ def _values(spec: RunSpec, change: ServerSettings) -> str:
 
 
 def _functions(spec: RunSpec, change: ServerSettings) -> str:
-    variables = {"LC_ALL": "C", **connection_variables(spec.endpoint, APPLICATION_NAME)}
-    exports = "\n".join(f"    export {name}={shlex.quote(value)}" for name, value in variables.items())
     names = ", ".join(map(sql_literal, change.settings)) or "NULL"
     statements = {
         "set": "\n".join(f'ALTER SYSTEM SET "{name}" TO {_literal(value)};' for name, value in change.settings.items()),
@@ -110,12 +110,18 @@ def _functions(spec: RunSpec, change: ServerSettings) -> str:
     }
     return "\n".join(
         [
-            f"server_connection() {{\n    unset {UNSET}\n{exports}\n}}",
+            _connection(spec),
             f'server_command() {{ "$@" {shlex.join(change.restart)}; }}',
             *(_here(f"server_sql_{name}", statement) for name, statement in statements.items()),
             _left(),
         ]
     )
+
+
+def _connection(spec: RunSpec) -> str:
+    variables = {"LC_ALL": "C", **connection_variables(spec.endpoint, APPLICATION_NAME)}
+    exports = "\n".join(f"    export {name}={shlex.quote(value)}" for name, value in variables.items())
+    return f"server_connection() {{\n    unset {UNSET}\n{exports}\n}}"
 
 
 def _here(name: str, statement: str) -> str:

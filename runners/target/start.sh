@@ -47,11 +47,12 @@ echo "$run $number" > "$work/holder"
 
 write_files
 # A server that does not answer keeps no attempt away: the keeper waits for it, and says why it did not come.
-if [ -e server_settings.sh ]; then
+for look in server_settings.sh server_mark.sh; do
+    [ -e "$look" ] || continue
     code=0
-    timeout -k 1 10 /bin/sh ./server_settings.sh look < /dev/null > /dev/null 2>&1 6>&- 9>&- || code=$?
+    timeout -k 1 10 /bin/sh "./$look" look < /dev/null > /dev/null 2>&1 6>&- 9>&- || code=$?
     if [ "$code" = 75 ]; then rm -f .pgpass; echo HELD; exit 0; fi
-fi
+done
 wrapper=$work/bin/job-$wrapper_hash.sh
 if [ ! -e "$wrapper" ]; then
     write_wrapper > "$wrapper.$$"

@@ -288,6 +288,7 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             *os_answer.doubts(os_settings, os_log),
             *server_answer.doubts(change, server_log, is_put_back=not ended.unrestored),
             *pooler_doubts,
+            *(() if job_.spec.server_settings else server_answer.neighbour_doubts(counters.deltas)),
         ),
         restarted=bool(counters.deltas.get("restarted")),
     )

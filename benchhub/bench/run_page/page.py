@@ -354,6 +354,6 @@ class RunPage:
 
     @cached_property
     def deltas(self) -> list[Section]:
-        apart = ("os_settings", "server_settings")
+        apart = ("os_settings", "server_settings", "is_held")
         deltas = {name: value for name, value in self._deltas.items() if name not in apart}
         return sections(("Differences", deltas)) if self.found else []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.server_settings.answer import MOST_BYTES, ServerLog, ServerValue, doubts, facts, read_log
+from runners.server_settings.answer import MOST_BYTES, ServerLog, ServerValue, doubts, facts, neighbour_doubts, read_log
 from runners.server_settings.parameters import read_parameters
 
 REQUESTS = {"work_mem": "7MB"}
@@ -69,3 +69,8 @@ def test_a_setting_that_no_plan_could_reckon_with_is_no_answer(fault):
     assert read_parameters(json.dumps({"work_mem": honest}))["work_mem"]["highest"] == "2147483647"
     with pytest.raises((ValueError, TypeError)):
         read_parameters(json.dumps({"work_mem": honest, "max_connections": {**honest, **fault}}))
+
+
+def test_a_run_that_changed_nothing_is_doubted_where_another_had_changed_its_server():
+    assert [doubt.code for doubt in neighbour_doubts({"is_held": True})] == ["server-settings-held"]
+    assert list(neighbour_doubts({"settings_changed": []})) == []

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from runners import job
+from runners.counters import parse_snapshot
 from runners.password_file import PASSWORD_FILE
 from runners.server_settings.answer import is_held
 from runners.server_settings.put_back import UNDER_WAY, put_back
@@ -54,6 +55,8 @@ async def test_the_second_waits_until_the_first_has_put_back_and_changes_nothing
     second, outcome = await started(neighbour, jit="off", work_mem="7MB")
     assert outcome is job.StartOutcome.HELD
     assert (driver.value("jit"), driver.value("work_mem")) == ("off", "4MB")
+    unchanged = await neighbour.spec(kind="load")
+    assert await job.start(*neighbour.place(), unchanged, password=driver.cluster.password) is job.StartOutcome.HELD
     folder = neighbour.folder(second[2])
     assert not (folder / PASSWORD_FILE).exists() and not (folder / "started").exists()
 
@@ -71,6 +74,20 @@ async def test_the_second_waits_until_the_first_has_put_back_and_changes_nothing
     ).outputs
     assert outputs.returncode == 0, outputs.stderr
     assert driver.holder is None and driver.value("work_mem") == "4MB"
+    files = (await neighbour.run(unchanged)).outputs.files
+    assert not any(parse_snapshot(files[name]).is_held for name in ("before.snapshot", "after.snapshot"))
+
+
+async def test_a_run_that_changes_nothing_tells_that_somebody_changed_its_server_meanwhile(driver, lock):
+    place = await driver.begun(await driver.spec(kind="load"))
+    driver.ask("CREATE ROLE benchhub_keeper")
+    try:
+        lock.close()
+        assert await job.wait_for_end(*place, timeout_s=60)
+    finally:
+        driver.ask("DROP ROLE benchhub_keeper")
+    files = (await job.collect(*place, cap_bytes=1 << 24)).outputs.files
+    assert parse_snapshot(files["after.snapshot"]).is_held
 
 
 async def test_a_start_while_the_other_restarts_the_server_waits_for_it_and_is_told_who_changes_it(restarting):
