@@ -23,6 +23,8 @@ GONE = "Nothing of it is on its host any more: its work directory was emptied or
 UNCOLLECTABLE = f"It ended, but its host did not hand over what it left in {MOST_COLLECTIONS} tries. {{}}"
 VISIT_TIMEOUT_S = 170.0
 CANCEL_PATIENCE_S = 30.0
+COLLECT_PATIENCE_S = 100.0  # within a visit, with a look before and after it
+TOO_SLOW = f"It took more than {COLLECT_PATIENCE_S:g} s."
 GRACE_S = 5
 _failed_collections: Counter[Attempt] = Counter()
 
@@ -166,14 +168,25 @@ async def _look(over: Connections, visit: Visit) -> Answer:
 async def _collect(over: Connections, visit: Visit, returncode: int | None) -> Outcome:
     """Return what it came to. A host that refuses to hand that over for good must not stay held for it."""
     try:
-        outcome = await work.collect(over, visit.target, visit.attempt, visit.order, returncode)
-    except (RemoteFailure, *UNREADABLE) as error:
+        outcome = await _collect_in_time(over, visit, returncode)
+    except (RemoteFailure, TimeoutError, *UNREADABLE) as error:
         _failed_collections[visit.attempt] += 1
         if _failed_collections[visit.attempt] < MOST_COLLECTIONS:
             raise
         outcome = Outcome(EMPTY_LOG, UNCOLLECTABLE.format(error))
     _failed_collections.pop(visit.attempt, None)
     return outcome
+
+
+async def _collect_in_time(over: Connections, visit: Visit, returncode: int | None) -> Outcome:
+    """Return what it came to. Raises TimeoutError where that takes too long on a host that answers a look, and
+    Unreachable where the host is away."""
+    try:
+        async with asyncio.timeout(COLLECT_PATIENCE_S):
+            return await work.collect(over, visit.target, visit.attempt, visit.order, returncode)
+    except TimeoutError:
+        await job.look(over, visit.target, visit.attempt)
+        raise TimeoutError(TOO_SLOW) from None
 
 
 async def _cancel(over: Connections, visit: Visit) -> Answer:

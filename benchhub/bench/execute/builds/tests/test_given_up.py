@@ -1,5 +1,7 @@
 """What ends a build is evidence of its host or a person; no host keeps others that share its hardware for ever."""
 
+from dataclasses import replace
+
 import pytest
 from django.db.models.functions import Now
 
@@ -11,7 +13,7 @@ from benchhub.bench.execute.visits import with_builds
 from benchhub.bench.models import Hold
 from benchhub.catalog.models import Host, SourceBuild
 from runners import job
-from runners.ssh import RemoteFailure
+from runners.ssh import RemoteFailure, Unreachable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 BIN = {"bin_directory": "/data/builds/1/bin", "version": "17.2"}
@@ -122,6 +124,19 @@ def test_a_host_that_does_not_hand_over_what_a_build_left_is_asked_so_often_and_
             done(steps._collect(connections(), visit, 0))
     error = done(steps._collect(connections(), visit, 0)).error
     assert error.endswith("did not hand over what it left in 5 tries. The disk is broken.")
+
+
+def test_a_host_that_answers_looks_but_hands_nothing_over_in_time_is_asked_so_often_and_no_more(build, monkeypatch):
+    monkeypatch.setattr(steps, "COLLECT_PATIENCE_S", 0)
+    visit = visits.visit_of(build)
+    away = replace(visit, target=replace(visit.target, port=1))
+    for unreached in [away] * steps.MOST_COLLECTIONS:
+        with pytest.raises(Unreachable):
+            done(steps._collect(connections(), unreached, 0))
+    for _ in range(steps.MOST_COLLECTIONS - 1):
+        with pytest.raises(TimeoutError):
+            done(steps._collect(connections(), visit, 0))
+    assert done(steps._collect(connections(), visit, 0)).error.endswith(f"left in 5 tries. {steps.TOO_SLOW}")
 
 
 def test_a_person_gives_up_a_build_whose_host_is_away_and_its_job_ends_when_it_is_back(build, host):
