@@ -44,12 +44,14 @@ class Endpoint:
 class Pooler:
     """A connection pooler in front of the server, as the driver reaches it. Only the load goes through it.
 
-    It takes the same database, user and password as the server. `address` is a name, an IP address or a folder.
+    It takes the same database, user and password as the server. `address` is a name, an IP address or a folder. `tls`
+    left empty is as for the server, but never to a pooler on the driver itself.
     """
 
     kind: Literal["PgBouncer"]
     address: str
     port: int
+    tls: Literal["", "disable", "require"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,11 +63,11 @@ def is_on_driver(pooler: Pooler) -> bool:
 def function(pooler: Pooler) -> str:
     """Return a shell function after which libpq goes through the pooler: for a subshell.
 
-    TLS is as for the server, but never to a pooler on the driver itself.
+    TLS is as the pooler has it, or else as the server, but never to one on the driver itself.
     """
     variables = {"PGHOST": pooler.address, "PGPORT": str(pooler.port)}
-    if is_on_driver(pooler):
-        variables["PGSSLMODE"] = "disable"
+    if mode := pooler.tls or ("disable" if is_on_driver(pooler) else ""):
+        variables["PGSSLMODE"] = mode
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     return f"# The load goes through {pooler.kind}, all else to the server itself.\n{THROUGH}() {{ export {words}; }}\n"
 

@@ -49,6 +49,8 @@ class Tool(ABC):
     loads: tuple[str, ...] = ()
     # Whether it keeps a log of which a share may be left out; one that only counts has every transaction.
     samples_log: bool = False
+    # Whether it sends nothing before each client has a session of the server.
+    begins_together: bool = False
     # Whether there is no result without that log.
     needs_log: bool = False
     # The beginnings of lines that stand in every report that can be read, by which one is known that cannot be.

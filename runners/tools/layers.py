@@ -37,6 +37,7 @@ REFUSED = _layer(
     "is not currently accepting connections",
     "SSL error",
     "server does not support SSL",
+    "SSL required",
 )
 ENDED = _layer(
     "PostgreSQL ended the connection.",
@@ -94,6 +95,10 @@ LAYERS = (
     REFUSED,
     ENDED,
     AWAY,
+    _layer(
+        "A pooler mixed up prepared statements: it needs max_prepared_statements, or to pool by session.",
+        r'prepared statement "[^"\n]{0,80}" (?:already exists|does not exist)',
+    ),
     _layer("PostgreSQL refused a statement.", "(?-i:ERROR|FATAL): "),
     _layer("The driver's disk is full.", "No space left on device", "Disk quota exceeded"),
     _layer("The driver ran out of memory.", "out of memory", "Cannot allocate memory"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchhub.analysis.words import count
 
 SESSION, STATEMENT = "session", "statement"
+INSTANCE_TLS = "choose another TLS to the pooler at the instance."
 TLS_ALONE = ("require", "verify-ca", "verify-full")
 
 
@@ -16,7 +17,8 @@ class Pooled:
     """A load through a pooler: how that pools, as its console said when it was tested, and what the load asks of it.
 
     `settings` are empty where nobody has seen them. `path` is the system's: that from the driver to the server.
-    `is_on_driver`: the driver reaches the pooler without a network.
+    `is_on_driver`: the driver reaches the pooler without a network. `begins_together`: the load generator waits until
+    each client has a session.
     """
 
     kind: str
@@ -26,10 +28,17 @@ class Pooled:
     prepares: bool = False
     path: str = "network"
     is_on_driver: bool = False
+    begins_together: bool = False
 
     @property
     def mode(self) -> str:
         return self.settings.get("pool_mode", "")
+
+    @property
+    def has_tls(self) -> bool:
+        """Tell whether the load asks for TLS: as the instance says, or as to the server, but not on the driver."""
+        choice = self.settings.get("tls", "")
+        return choice == "require" if choice else self.path == "tls" and not self.is_on_driver
 
     @property
     def name(self) -> str:
@@ -61,7 +70,8 @@ def prepared_without_support(load: Pooled) -> str:
         return ""
     return (
         f"The load prepares statements, and {load.name} pools by {load.mode} without max_prepared_statements: its runs "
-        f"would fail. Set that there (from 1.21 on) and test the instance again, or choose another query mode."
+        "would fail. Set that there (from 1.21 on) and test the instance again, let it pool by session, or choose a "
+        "load that prepares none."
     )
 
 
@@ -88,23 +98,27 @@ def path_disagrees(load: Pooled) -> str:
 
 
 def tls_refused(load: Pooled) -> str:
-    """Say where the load would be refused because of TLS: a run asks for it by the path network with TLS alone."""
+    """Say where the load would be refused because of TLS."""
     mode = load.settings.get("client_tls_sslmode", "")
-    if load.is_on_driver or not mode:
-        return ""
-    if load.path == "tls" and mode == "disable":
-        return f"{load.name} takes no TLS, so runs would fail: change its client_tls_sslmode, or choose another path."
-    if load.path != "tls" and mode in TLS_ALONE:
-        return f"{load.name} takes nothing but TLS, so runs would fail: choose the path network with TLS."
+    if load.has_tls and mode == "disable":
+        return f"{load.name} takes no TLS, so runs would fail: change its client_tls_sslmode, or {INSTANCE_TLS}"
+    if not load.has_tls and mode in TLS_ALONE:
+        return f"{load.name} takes nothing but TLS, so runs would fail: {INSTANCE_TLS}"
     return ""
 
 
 def sessions_awaited(load: Pooled) -> str:
     if load.mode != SESSION or load.clients <= load.sessions:
         return ""
+    sessions = f"{load.name} pools by session, {load.pool_size:,} at a time: "
+    if load.begins_together:
+        return (
+            f"{sessions}the load generator begins when each of {count(load.clients, 'client')} has one, so runs would "
+            "fail. Plan fewer clients, or give it a larger pool."
+        )
     return (
-        f"{load.name} pools by session, {load.pool_size:,} at a time: of {count(load.clients, 'client')} the others "
-        "wait until those have ended, so higher levels measure no more clients."
+        f"{sessions}of {count(load.clients, 'client')} the others wait until those have ended, so higher levels "
+        "measure no more clients."
     )
 
 

@@ -25,7 +25,7 @@ class Instance(RowSerializer):
         fields = (
             "id", "url", "name", "host", "build", "configuration", "address", "port", "database", "username",
             "data_directory", "bin_directory", "grant", "restart_command", "pooler", "pooler_address", "pooler_port",
-            "pooler_hardware", "retired_at",
+            "pooler_tls", "pooler_hardware", "retired_at",
         )  # fmt: skip
 
 

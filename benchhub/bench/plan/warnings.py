@@ -149,9 +149,17 @@ def _pooled(part: Experiment, system: System, clients: int) -> Pooled | None:
     """Return the load through the system's pooler, as that was seen when the system was described."""
     if not (pooler := system.description.get("pooler")):
         return None
-    prepares = tools.get(part.workload.tool).prepares(part.workload.parameters)
-    is_on_driver = poolers.is_on_driver(system.instance, system.driver)
-    return Pooled(pooler["kind"], str(system.instance), pooler, clients, prepares, system.path, is_on_driver)
+    tool = tools.get(part.workload.tool)
+    return Pooled(
+        kind=pooler["kind"],
+        instance=str(system.instance),
+        settings=pooler,
+        clients=clients,
+        prepares=tool.prepares(part.workload.parameters),
+        path=system.path,
+        is_on_driver=poolers.is_on_driver(system.instance, system.driver),
+        begins_together=tool.begins_together,
+    )
 
 
 def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> Iterator[str]:

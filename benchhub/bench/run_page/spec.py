@@ -35,7 +35,7 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
 
 def _pooler(pooler: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pooler's fields under names of their own; empty where the load goes to the server."""
-    names = {"kind": "pooler", "address": "pooler_address", "port": "pooler_port"}
+    names = {"kind": "pooler", "address": "pooler_address", "port": "pooler_port", "tls": "pooler_tls"}
     return {names[field]: value for field, value in pooler.items()}
 
 

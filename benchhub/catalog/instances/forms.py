@@ -22,7 +22,7 @@ LOG_IN = frozenset({"server", "address", "port", "database", "username", "passwo
 POOLER_PORT = 6432
 GRANT = ("grant", "restart_command")
 WHERE_A_PASSWORD_GOES = ("address", "port", "username")
-POOLER = ("pooler", "pooler_address", "pooler_port")
+POOLER = ("pooler", "pooler_address", "pooler_port", "pooler_tls")
 FOLDED = (*POOLER, "pooler_hardware")
 NAMED = 3
 # What runs were planned with and go on using: see RunSpec.
@@ -130,6 +130,12 @@ class InstanceForm(CatalogForm):
     )
     pooler_port = forms.IntegerField(
         min_value=1, max_value=65535, initial=POOLER_PORT, required=False, label="Port of the pooler"
+    )
+    pooler_tls = forms.ChoiceField(
+        choices=Instance.PoolerTls.choices,
+        required=False,
+        label="TLS to the pooler",
+        help_text="Between the load generator and the pooler: to the server it connects as the pooler is configured.",
     )
     pooler_hardware = forms.ModelChoiceField(
         Hardware.objects.none(),

@@ -118,6 +118,8 @@ def _pooler(sight: Seen, expected: Expected) -> Finding | None:
         return Finding("Pooler", "warn", sight.pooler_error, "Test the instance again.")
     if sight.pooler_error:
         remedy = "Let it take the database, user and password of the instance, and lead to its server."
+        if "SSL" in sight.pooler_error:
+            remedy = "Choose another TLS to the pooler at the instance, or change its client_tls_sslmode."
         return Finding("Pooler", "bad", f"No load can go through it: {sight.pooler_error.rstrip('.')}.", remedy)
     pooler = PoolerFacts.stored(sight.pooler)
     if pooler.error:

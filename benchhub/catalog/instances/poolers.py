@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, cast
 
 from benchhub.catalog.models import Host, Instance
 from runners import contract
@@ -15,7 +15,8 @@ def asked_pooler(instance: Instance) -> contract.Pooler | None:
     """Return the pooler that loads of the instance go through; None where they go to the server."""
     if not instance.pooler:
         return None
-    return contract.Pooler("PgBouncer", instance.pooler_address, instance.pooler_port)
+    tls = cast(Literal["", "disable", "require"], instance.pooler_tls)
+    return contract.Pooler("PgBouncer", instance.pooler_address, instance.pooler_port, tls=tls)
 
 
 def is_on_driver(instance: Instance, driver: Host | None) -> bool:
@@ -57,4 +58,5 @@ def planned(instance: Instance) -> dict[str, str]:
     if not instance.pooler:
         return {}
     machine = {"machine": str(instance.pooler_hardware)} if instance.pooler_hardware else {}
-    return {"kind": instance.pooler, **machine, **seen_facts(instance)}
+    tls = {"tls": instance.pooler_tls} if instance.pooler_tls else {}
+    return {"kind": instance.pooler, **machine, **tls, **seen_facts(instance)}

@@ -71,6 +71,11 @@ class Instance(models.Model):
         NONE = "", "none: loads go to the server"
         PGBOUNCER = "PgBouncer", "PgBouncer"
 
+    class PoolerTls(models.TextChoices):
+        USUAL = "", "as to the server; none if it is on the driver"
+        DISABLE = "disable", "none"
+        REQUIRE = "require", "required"
+
     name = models.CharField(max_length=120, unique=True)
     host = models.ForeignKey(Host, models.PROTECT, null=True, blank=True, related_name="instances")
     build = models.ForeignKey(PgBuild, models.PROTECT)
@@ -87,6 +92,7 @@ class Instance(models.Model):
     pooler = models.CharField(max_length=12, choices=Pooler, blank=True)
     pooler_address = models.CharField(max_length=253, blank=True, help_text="As the driver reaches it, as above.")
     pooler_port = models.PositiveIntegerField(default=6432)
+    pooler_tls = models.CharField(max_length=8, choices=PoolerTls, blank=True)
     pooler_hardware = models.ForeignKey(
         Hardware,
         models.PROTECT,

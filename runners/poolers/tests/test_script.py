@@ -36,6 +36,8 @@ def test_tls_is_as_for_the_server_but_not_to_a_pooler_on_the_driver():
     assert "PGSSLMODE" not in function(POOLER)
     for address in ("127.0.0.1", "localhost", "/run/pgbouncer"):
         assert "PGSSLMODE=disable" in function(replace(POOLER, address=address))
+        assert "PGSSLMODE=require" in function(replace(POOLER, address=address, tls="require"))
+    assert "PGSSLMODE=disable" in function(replace(POOLER, tls="disable"))
 
 
 def test_the_password_goes_to_the_pooler_and_its_console_and_only_where_there_is_one():

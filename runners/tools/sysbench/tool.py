@@ -120,6 +120,7 @@ class Sysbench(Tool):
     parser = PARSER
     kinds = (KIND,)
     load_parameter = "script"
+    begins_together = True
     size_parameter = "table_size"
     loads = SCRIPTS
 

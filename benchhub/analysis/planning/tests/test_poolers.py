@@ -33,6 +33,13 @@ def test_what_the_pooler_would_refuse_or_hold_up_is_said(changes, part):
     assert part in sentence
 
 
+def test_a_load_generator_that_waits_for_all_its_clients_fails_where_not_all_have_a_session():
+    settings = {**SETTINGS, "pool_mode": "session"}
+    [sentence] = warnings(replace(LOAD, settings=settings, begins_together=True))
+    assert "begins when each of 64 clients has one, so runs would fail" in sentence
+    assert not list(warnings(replace(LOAD, settings=settings, begins_together=True, clients=20)))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -61,6 +68,10 @@ def test_the_server_sees_as_many_sessions_as_the_pool_has():
         ("network", False, {"client_tls_sslmode": "disable"}, ""),
         ("tls", False, {"client_tls_sslmode": "prefer"}, ""),
         ("socket", True, {"client_tls_sslmode": "disable"}, ""),
+        ("socket", True, {"client_tls_sslmode": "require"}, "takes nothing but TLS, so runs would fail"),
+        ("socket", True, {"client_tls_sslmode": "require", "tls": "require"}, ""),
+        ("socket", True, {"client_tls_sslmode": "disable", "tls": "require"}, "takes no TLS, so runs would fail"),
+        ("tls", False, {"client_tls_sslmode": "require", "tls": "disable"}, "takes nothing but TLS, so runs would"),
     ],
 )
 def test_a_way_to_the_pooler_that_is_not_the_path_or_takes_other_tls_is_said(path, is_on_driver, settings, part):

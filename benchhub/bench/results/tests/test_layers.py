@@ -12,6 +12,7 @@ from .recordings import RECORDED, ended_run
 ENDED = sorted(path.name for path in (RECORDED / "ended").iterdir() if "-whole" not in path.name)
 ENDED_IT = "PostgreSQL ended the connection. "
 REFUSED = "PostgreSQL refused a statement. "
+PREPARED = "A pooler mixed up prepared statements: it needs max_prepared_statements, or to pool by session. "
 UNREACHED = "PostgreSQL could not be reached from the driver. "
 
 
@@ -29,6 +30,9 @@ UNREACHED = "PostgreSQL could not be reached from the driver. "
         ("FATAL:  sorry, too many clients already", "PostgreSQL had no connection left. "),
         ('client 3 aborted in command 4: ERROR:  relation "pgbench_accounts" does not exist', REFUSED),
         ("ERROR:  division by zero", REFUSED),
+        ('ERROR:  prepared statement "P_2" already exists', PREPARED),
+        ('PQexecPrepared() failed: 7 prepared statement "sbstmt-7" does not exist', PREPARED),
+        ("FATAL:  SSL required", "PostgreSQL refused the log-in. "),
         (
             'ERROR:  could not extend file "base/5/1": No space left on device',
             "The disk of PostgreSQL's host is full. ",

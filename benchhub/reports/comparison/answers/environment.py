@@ -117,11 +117,15 @@ def _poolers(entries: Entries, rows: Sequence[Found | None]) -> list[Side]:
 
 
 def _pooler_form(entry: Entry, row: Found | None) -> dict[str, str]:
-    kind = entry.system.description.get("pooler", {}).get("kind", "")
-    if not kind:
+    planned = entry.system.description.get("pooler", {})
+    if not planned.get("kind"):
         return {"pooler": NO_POOLER}
     facts = row.pooler if row and row.pooler else {"pool_mode": NOT_READ}
-    return {"pooler": kind, **{f"pooler: {name.replace('_', ' ')}": str(value) for name, value in facts.items()}}
+    facts = {**facts, **({"TLS of the load": planned["tls"]} if planned.get("tls") else {})}
+    return {
+        "pooler": planned["kind"],
+        **{f"pooler: {name.replace('_', ' ')}": str(value) for name, value in facts.items()},
+    }
 
 
 def _facts(entry: Entry, row: Found | None) -> Mapping[str, Any]:
