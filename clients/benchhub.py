@@ -132,9 +132,10 @@ class Client:
         """Return the curves of an experiment as CSV."""
         return self.call("GET", f"experiments/{int(experiment)}/curves/", accept="text/csv")
 
-    def telemetry(self, run, text, key=None):
+    def telemetry(self, run, content, key=None):
         """Add what sysstat noted, as sadf -j prints it, to a run that BenchHub did not observe; returns its source."""
-        return self.call("POST", f"runs/{int(run)}/telemetry/", text.encode(), "application/vnd.sysstat+json", key=key)
+        body = content.encode() if isinstance(content, str) else content
+        return self.call("POST", f"runs/{int(run)}/telemetry/", body, "application/vnd.sysstat+json", key=key)
 
     def call(self, method, path, body=None, media_type="application/json", accept="application/json", key=None):
         """Send one request to the API and return its answer, read. Raises Refused, or OSError where nobody answers."""
@@ -250,6 +251,13 @@ def _command(commands, name, does, words):
     parser = commands.add_parser(name, help=words)
     parser.set_defaults(does=does)
     return parser
+
+
+def _bytes(name):
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        sys.exit(f"{name} cannot be read: {error}")
 
 
 def _text(name):
@@ -461,7 +469,7 @@ def _wait(client, arguments):
 
 
 def _telemetry(client, arguments):
-    source = client.telemetry(arguments.run, _text(arguments.file))
+    source = client.telemetry(arguments.run, _bytes(arguments.file))
     print(
         f"{source['sample_count'] - source['outside_count']} of {source['sample_count']} samples lie within the load."
     )

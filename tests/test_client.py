@@ -239,3 +239,19 @@ def test_stderr_and_exit_code_are_sent_beside_a_file(live_server, token, tmp_pat
     (tmp_path / "err.log").write_text("vacuuming...\n")
     assert call(live_server.url, token, "push", "-", *streams, "0", stdin=json.dumps(EXAMPLE)).returncode == 0
     assert Run.objects.get().attempts.get().evidence.filter(name="err.log").exists()
+
+
+def test_telemetry_of_sysstat_is_added_to_a_run_that_was_imported(live_server, token, tmp_path):
+    assert call(live_server.url, token, "push", "-", stdin=json.dumps(EXAMPLE)).returncode == 0
+    run = Run.objects.get()
+    file = tmp_path / "sysstat.json"
+    file.write_bytes(testing.sysstat_json(-36_000, 90, nodename="ci-2"))
+    added = call(live_server.url, token, "telemetry", str(run.pk), str(file))
+    assert (added.returncode, added.stdout) == (0, "61 of 90 samples lie within the load.\n")
+    assert "sysstat ran on ci-2, and the run on ci-1" in added.stderr
+    assert len(run.telemetry.get(metric="cpu_user").values) == 60
+    file.write_bytes(b"\x96\xd5")
+    assert (
+        "convert it with: sadf -j -- -A saNN"
+        in call(live_server.url, token, "telemetry", str(run.pk), str(file)).stderr
+    )
