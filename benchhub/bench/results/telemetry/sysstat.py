@@ -76,10 +76,14 @@ def load_of(run: Run) -> Load:
     """
     unit = run.result.unit.lower()
     series = run.series.filter(metric=unit, start_epoch_s__gt=LEAST_EPOCH_S).first()
+    planned_s = int(run.spec.get("duration_s") or 0)
     if series is not None:
-        return Load(series.start_epoch_s, round(len(series.values) * series.step_s))
+        reported_s = round(len(series.values) * series.step_s)
+        # A load generator may leave out the last report; one that was cut short lacks more.
+        is_whole = planned_s - reported_s <= series.step_s
+        return Load(series.start_epoch_s, max(planned_s, reported_s) if is_whole else reported_s)
     if run.is_imported and run.started_at:
-        return Load(run.started_at.timestamp(), int(run.spec["duration_s"]))
+        return Load(run.started_at.timestamp(), planned_s)
     raise UnfitError(NO_TIME)
 
 

@@ -100,6 +100,13 @@ def test_a_run_without_a_result_or_without_a_time_takes_none(run):
     assert sysstat.refusal(waiting) == sysstat.NO_RESULT
 
 
+def test_the_last_second_counts_although_the_load_generator_did_not_report_it_and_a_load_that_was_cut_short_ends(run):
+    run.spec["duration_s"] = 31
+    assert sysstat.load_of(run).duration_s == 31
+    run.spec["duration_s"] = 60
+    assert sysstat.load_of(run).duration_s == 30
+
+
 def test_the_command_is_cut_to_the_load_unless_the_load_goes_over_midnight():
     begin = testing.BEGIN.timestamp()
     assert sysstat.command(sysstat.Load(begin, 60)) == "sadf -j -s 11:59:58 -e 12:01:02 sa31 -- -A > sysstat.json"
