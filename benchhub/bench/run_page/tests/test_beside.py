@@ -4,8 +4,11 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Found
+from benchhub.bench.results.telemetry import sysstat
 from benchhub.bench.run_page.beside import numbers_in
 from benchhub.catalog.models import Hardware
 
@@ -60,3 +63,14 @@ def test_runs_beside_take_a_fixed_number_of_queries(planner, pair, django_assert
     address = reverse("run", args=[pair[0].pk])
     with django_assert_max_num_queries(14):
         planner.get(address, {"with": str(pair[1].pk)})
+
+
+def test_a_line_out_of_sysstat_says_so_beside_another_run(planner, pair):
+    run, other = pair
+    other.telemetry.all().delete()
+    other.series.all().delete()
+    testing.dated(other)
+    sysstat.store(other, testing.sysstat_json(nodename="db7"), make_user("ann", Role.RUNNER))
+    response = planner.get(reverse("run", args=[run.pk]), {"with": str(other.pk)})
+    names = {source.name for source in response.context["page"].timeline.sources}
+    assert f"run {other.pk} busy, by sysstat on db7" in names

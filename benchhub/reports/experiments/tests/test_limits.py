@@ -4,8 +4,11 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry
+from benchhub.bench.results.telemetry import sysstat
 from runners.telemetry import compact
 
 pytestmark = pytest.mark.django_db
@@ -43,3 +46,13 @@ def test_nothing_is_said_where_nothing_was_observed_or_all_of_it_is_damaged(read
     assertNotContains(page(reader, experiment), "What was full at each level")
     observe(experiment.runs.get(clients=8, repeat=2), "cpu_user", 0, packed=b"\1no")
     assert page(reader, experiment).status_code == 200
+
+
+def test_what_sysstat_noted_is_said_to_be_of_it(reader, experiment):
+    nearest = experiment.runs.get(clients=8, repeat=2)
+    testing.dated(nearest)
+    sysstat.store(nearest, testing.sysstat_json(nodename="db7"), make_user("ann", Role.RUNNER))
+    observe(experiment.runs.get(clients=1, repeat=1), "cpu_user", 96.0)
+    response = page(reader, experiment)
+    assertContains(response, ", as sysstat noted it on db7", count=1)
+    assertContains(response, "CPU 96%")
