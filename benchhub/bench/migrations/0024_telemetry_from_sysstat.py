@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("bench", "0019_a_rest_says_how_long_it_is"),
+        ("bench", "0023_runs_of_a_curve_by_rate"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
