@@ -74,10 +74,10 @@ def _priced() -> dict[str, Any]:
     hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
     licence = LicenceModel.objects.create(name="Per core", metric="core")
     price = {"currency": "EUR", "priced_on": "2026-01-01", "source": "A list"}
-    ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)
+    box_price = ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)
     ListPrice.objects.create(licence_model=licence, description="A core for a year", amount=100, **price)
     ExchangeRate.objects.create(base="EUR", quoted="USD", value="1.25", priced_on="2026-01-01", source="A bank")
-    return {"hardware": hardware, "licence": licence}
+    return {"hardware": hardware, "licence": licence, "price": box_price}
 
 
 def _runs(experiment: Experiment, system: System) -> dict[str, Run]:

@@ -83,6 +83,7 @@ PAGES = {
     "prices": None,
     "price-add": None,
     "prices-import": None,
+    "price-take-back": "price",
     "price-sheets": None,
     "price-sheet": "sheet",
     "price-sheet-add": None,

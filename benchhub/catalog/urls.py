@@ -38,6 +38,7 @@ urlpatterns = [
     path("prices/", hardware.prices, name="prices"),
     path("prices/add", hardware.price_add, name="price-add"),
     path("prices/import", hardware.prices_import, name="prices-import"),
+    path("prices/<int:pk>/take-back", hardware.price_take_back, name="price-take-back"),
     path("prices/unit", hardware.price_unit, name="price-unit"),
     path("exchange-rates/", hardware.rates, name="exchange-rates"),
     path("exchange-rates/add", hardware.rate_add, name="exchange-rate-add"),

@@ -34,6 +34,7 @@ REQUESTS: Mapping[str, Any] = {
         "name": "Per core", "metric": "core", "payment": "subscription", "minimum_per_server": "4",
         "factors": [{"processor": "POWER8", "factor": "0.5"}],
     },
+    "PriceTakeBack": {"scope": "import"},
     "PriceRequest": {"of": "hardware:5", "description": "Two sockets, 256 GB", "amount": "12500.00", **PRICED},
     "PriceSheetRequest": {
         "name": "Offer for db1", "hardware": 5, **PRICED,

@@ -5,6 +5,7 @@ from django.core.management import call_command
 
 from benchhub.api.conftest import pointers
 from benchhub.bench import testing
+from benchhub.catalog.hardware.testing import make_price
 from benchhub.catalog.models import (
     Configuration,
     Hardware,
@@ -194,6 +195,17 @@ def test_a_price_is_added_and_money_stays_decimal(admin, hardware):
     assert (answer.status_code, answer.json()["amount"], answer.json()["currency"]) == (201, "12000.10", "EUR")
     assert admin.send("patch", f"prices/{answer.json()['id']}/", {"amount": "1"}).status_code == 405
     assert ListPrice.objects.get().hardware == hardware
+
+
+def test_a_price_is_taken_back_once_and_stays_with_who_and_when(admin, hardware):
+    address = f"prices/{make_price(hardware).pk}/take-back/"
+    assert admin.send("post", address, {"scope": "import"}).status_code == 422  # it came alone
+    assert ListPrice.objects.in_force().count() == 1
+    answer = admin.send("post", address, {})
+    assert (answer.status_code, answer.json()["taken_back_by"]) == (200, "ada")
+    assert answer.json()["taken_back_at"]
+    assert admin.send("post", address, {}).status_code == 409
+    assert admin.send("get", "prices/?taken_back_at__isnull=true").json()["results"] == []
 
 
 def test_a_host_is_added_looked_at_and_approved(admin):

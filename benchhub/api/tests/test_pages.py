@@ -71,6 +71,7 @@ workload-show-again: POST workloads/{id}/show-again/
 prices: GET prices/
 price-add: POST prices/
 prices-import: POST prices/
+price-take-back: POST prices/{id}/take-back/
 price-unit: GET licence-models/{id}/
 exchange-rates: GET exchange-rates/
 exchange-rate-add: POST exchange-rates/

@@ -55,7 +55,7 @@ configurations/ configurations/{id}/revise/ configurations/{id}/retire/ configur
 workloads/ workloads/{id}/revise/ workloads/{id}/retire/ workloads/{id}/show-again/
 licence-models/ licence-models/{id}/revise/ licence-models/{id}/retire/ licence-models/{id}/show-again/
 price-sheets/ price-sheets/{id}/revise/ price-sheets/{id}/retire/ price-sheets/{id}/show-again/
-prices/ exchange-rates/ webhooks/
+prices/ prices/{id}/take-back/ exchange-rates/ webhooks/
 PATCH hosts/{id}/ instances/{id}/ webhooks/{id}/ users/{id}/
 DELETE hosts/{id}/ instances/{id}/ webhooks/{id}/
 """

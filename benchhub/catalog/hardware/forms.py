@@ -179,7 +179,8 @@ class PriceForm(CatalogForm):
 
     def is_there(self) -> bool:
         """Tell whether the list has a price of the same thing with the same description, source and day."""
-        return ListPrice.objects.filter(**dict(zip(ListPrice.NATURAL_KEY, self.natural_key, strict=True))).exists()
+        key = dict(zip(ListPrice.NATURAL_KEY, self.natural_key, strict=True))
+        return ListPrice.objects.in_force().filter(**key).exists()
 
     @property
     def natural_key(self) -> tuple[Any, ...]:

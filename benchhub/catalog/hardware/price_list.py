@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 
 from benchhub.analysis.pricing.money import trimmed
 from benchhub.analysis.words import count, listing
-from benchhub.catalog.models import ListPrice
+from benchhub.catalog.models import ListPrice, PriceImport
 from benchhub.catalog.shared.forms import MEANWHILE, offer
 
 from .forms import KINDS, PriceForm
@@ -95,14 +95,17 @@ class PriceList:
         counts.append((len(self.refused), "line", "refused"))
         return " ".join(f"{count(n, noun)} {'is' if n == 1 else 'are'} {state}." for n, noun, state in counts if n)
 
-    def save(self) -> int:
-        """Save the new prices and return how many. Raises ValidationError where somebody added one meanwhile."""
+    def save(self, user: Any) -> list[ListPrice]:
+        """Save the new prices as one import and return them. Raises ValidationError if one was added meanwhile."""
+        prices = self.new
         try:
             with transaction.atomic():
-                ListPrice.objects.bulk_create(self.new)
+                price_import = PriceImport.objects.create(made_by=user)
+                for price in prices:
+                    price.price_import = price_import
+                return ListPrice.objects.bulk_create(prices)
         except IntegrityError:
             raise ValidationError(MEANWHILE) from None
-        return len(self.new)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Catalogue:
 
     @classmethod
     def read(cls, rows: Iterable[Row]) -> Catalogue:
-        prices = ListPrice.objects.filter(description__in={row.get("description", "") for row in rows})
+        prices = ListPrice.objects.in_force().filter(description__in={row.get("description", "") for row in rows})
         keys = {column: _keys(kind) for column, kind in SUBJECTS.items()}
         return cls(keys, {tuple(getattr(price, name) for name in ListPrice.NATURAL_KEY): price for price in prices})
 
@@ -176,18 +179,18 @@ class PriceListForm(forms.Form):
         """Return the digest of the text, however its lines end."""
         return hashlib.sha256("\n".join(self.cleaned_data["text"].splitlines()).encode()).hexdigest()
 
-    def saved(self) -> int:
-        """Save the prices and return how many; 0 where there is none to save, or with the fault on the form.
+    def saved(self, user: Any) -> list[ListPrice]:
+        """Save and return the prices; none where there is none to save, or with the fault on the form.
 
         After a fault the lines are read anew, as one of them is in the list by now.
         """
         try:
-            return self.price_list.save()
+            return self.price_list.save(user)
         except ValidationError as error:
             # An error of the field would take the text away, which the page still needs.
             self.add_error(None, error)
             self.price_list = PriceList.read(self.cleaned_data["text"])
-            return 0
+            return []
 
 
 def _rows(text: str) -> list[tuple[int, Row]]:

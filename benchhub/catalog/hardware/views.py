@@ -17,12 +17,14 @@ from benchhub.analysis.words import GIB, count
 from benchhub.catalog.models import ExchangeRate, Hardware, Host, ListPrice
 from benchhub.catalog.shared.machines import COUNTS, bought_shape, bought_unlike_sockets, cpu_count, guest_reason
 from benchhub.catalog.shared.revisions import REVISIONS, listing_of_revised, note_revision
+from benchhub.ui.acts import explain
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
 from .forms import HardwareForm, PriceForm, RateForm, amount_help
 from .price_list import PriceListForm
 from .price_list_page import price_list_page
+from .taking_back import ALONE, ALREADY, IMPORT, TakeBackForm, take_back_text
 
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
@@ -63,6 +65,15 @@ PRICE_FILTERS = (
         "Of",
         {"hardware": ("hardware", Q(licence_model=None)), "licence": ("licences", Q(hardware=None))},
     ),
+    Filter(
+        "state",
+        "In force",
+        {"in-force": ("yes", Q(taken_back_at=None)), "taken-back": ("taken back", Q(taken_back_at__isnull=False))},
+    ),
+)
+TAKE_BACK_INTRO = (
+    "It stays in the list, struck through, and no price is computed from it any more. What is published keeps its "
+    "numbers. This cannot be undone; the price can be added again."
 )
 PRICE_SEARCH = ("description", "part_number", "source", "currency", "hardware__name", "licence_model__name")
 
@@ -147,7 +158,7 @@ def hardware_revise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def prices(request: HttpRequest) -> HttpResponse:
-    rows = ListPrice.objects.select_related("hardware", "licence_model")
+    rows = ListPrice.objects.select_related("hardware", "licence_model", "taken_back_by")
     columns, filters = PRICE_COLUMNS, PRICE_FILTERS
     listing = Listing(request.GET, rows, columns, search=PRICE_SEARCH, filters=filters, default="-date")
     return render(request, "catalog/prices.html", {"listing": listing})
@@ -160,7 +171,10 @@ def price_add(request: HttpRequest) -> HttpResponse:
         later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
         messages.success(request, f"The price of {saved.description} is in the list.{later}")
         return redirect("prices")
-    intro = "A price is never changed: results cite it. When it changes, add a newer one with its day and source."
+    intro = (
+        "A price is never changed: results cite it. When it changes, add a newer one with its day and source. "
+        "A wrong one can be taken back."
+    )
     crumb = Crumb.to("prices", "Prices")
     return FormPage(form=form, title="Add a price", action="Add the price", intro=intro, crumb=crumb).show(request)
 
@@ -169,10 +183,28 @@ def prices_import(request: HttpRequest) -> HttpResponse:
     """Add many prices at once: a first press shows what becomes of each line, a second one saves them."""
     form = PriceListForm(request.POST or None)
     is_read = request.method == "POST" and form.is_valid()
-    if is_read and form.is_confirmed and not form.price_list.refused and (saved := form.saved()):
-        messages.success(request, f"Added: {count(saved, 'price')}.")
+    if is_read and form.is_confirmed and not form.price_list.refused and (saved := form.saved(request.user)):
+        address = f"{reverse('price-take-back', args=[saved[0].pk])}?scope={IMPORT}"
+        sentence = '{} imported. If that was a mistake, <a href="{}">take the import back</a>.'
+        messages.success(request, format_html(sentence, count(len(saved), "price"), address))
         return redirect("prices")
     return price_list_page(form, is_read=is_read).show(request, "catalog/prices_import.html")
+
+
+def price_take_back(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a price back, or all of its import. GET asks, POST does; `scope` in the address chooses for the reader."""
+    price = get_object_or_404(ListPrice.objects.select_related("price_import__made_by"), pk=pk)
+    form = TakeBackForm(request.POST or None, price=price, initial={"scope": request.GET.get("scope", ALONE)})
+    if request.method == "POST" and form.is_valid():
+        text = take_back_text(price, form.take_back(request.user))
+        explain(request, text)
+        messages.success(request, text)
+        return redirect("prices")
+    if price.taken_back_at:
+        messages.info(request, ALREADY)
+        return redirect("prices")
+    title, crumb = f"Take back {price}?", Crumb.to("prices", "Prices")
+    return FormPage(form=form, title=title, action="Take back", intro=TAKE_BACK_INTRO, crumb=crumb).show(request)
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:

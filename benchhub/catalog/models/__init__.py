@@ -1,7 +1,7 @@
 """The tables of the catalogue: what is tested, on which machine, at which price. Words: docs/words.md."""
 
 from .clusters import Cluster, DataCopy
-from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice
+from .hardware import ExchangeRate, Hardware, LicenceModel, ListPrice, PriceImport
 from .hosts import Host, InterferenceGroup
 from .inspections import Inspection
 from .instances import BuildParameters, DataSet, Instance, PgBuild
@@ -25,6 +25,7 @@ __all__ = [
     "LicenceModel",
     "ListPrice",
     "PgBuild",
+    "PriceImport",
     "PriceSheet",
     "PriceSheetDiscount",
     "PriceSheetLine",

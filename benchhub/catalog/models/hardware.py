@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Self
+from typing import Any, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchhub.analysis.pricing.licences import words as rule_words
 from benchhub.analysis.pricing.licences.metrics import METRICS
@@ -171,17 +173,40 @@ class ListPriceQuerySet(models.QuerySet["ListPrice"]):
     def by(self, day: date) -> Self:
         return self.filter(priced_on__lte=day)
 
+    def in_force(self) -> Self:
+        """Leave out what was taken back."""
+        return self.filter(taken_back_at=None)
+
     def of_licences(self, models: Iterable[LicenceModel]) -> Self:
-        """Return prices of these licence models and their other revisions; `counts_for` tells which count."""
-        return self.filter(licence_model__name__in=[model.name for model in models]).select_related("licence_model")
+        """Return prices in force of these licence models and their other revisions; `counts_for` tells which count."""
+        rows = self.in_force().filter(licence_model__name__in=[model.name for model in models])
+        return rows.select_related("licence_model")
 
     def of_hardware(self, hardware: Iterable[Hardware]) -> Self:
-        """Return prices of this hardware and its other revisions; `counts_for` tells which count."""
-        return self.filter(hardware__name__in=[profile.name for profile in hardware]).select_related("hardware")
+        """Return prices in force of this hardware and its other revisions; `counts_for` tells which count."""
+        rows = self.in_force().filter(hardware__name__in=[profile.name for profile in hardware])
+        return rows.select_related("hardware")
+
+    def take_back(self, user: Any) -> int:
+        """Take back those that are in force, for good, and return how many."""
+        return self.in_force().update(taken_back_at=Now(), taken_back_by=user)
+
+
+class PriceImport(models.Model):
+    """One import of list prices, so that they can be taken back together."""
+
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    made_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"import by {self.made_by} on {timezone.localtime(self.made_at).date()}"
 
 
 class ListPrice(models.Model):
-    """One dated, sourced price. Append-only: the database refuses to change or delete a row."""
+    """One dated, sourced price. The database refuses to change or delete a row; it can be taken back once, for good.
+
+    What was taken back stays as evidence of what was priced by it; no price is computed from it any more.
+    """
 
     NATURAL_KEY = ("hardware_id", "licence_model_id", "description", "source", "priced_on")
 
@@ -195,6 +220,13 @@ class ListPrice(models.Model):
     source = models.CharField(max_length=300)
     remark = models.TextField(blank=True)
     created_at = models.DateTimeField(db_default=Now())
+    price_import = models.ForeignKey(
+        PriceImport, models.PROTECT, null=True, blank=True, editable=False, related_name="prices"
+    )
+    taken_back_at = models.DateTimeField(null=True, blank=True, editable=False)
+    taken_back_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, editable=False, related_name="+"
+    )
 
     objects = ListPriceQuerySet.as_manager()
 
@@ -203,8 +235,14 @@ class ListPrice(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["hardware", "licence_model", "description", "source", "priced_on"],
+                condition=Q(taken_back_at=None),
                 name="list_price_natural_key",
                 nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                condition=Q(taken_back_at=None, taken_back_by=None)
+                | Q(taken_back_at__isnull=False, taken_back_by__isnull=False),
+                name="list_price_taken_back_by_somebody",
             ),
             models.CheckConstraint(condition=Q(amount__gte=0), name="list_price_not_negative"),
             models.CheckConstraint(condition=Q(currency__regex=r"^[A-Z]{3}$"), name="list_price_currency"),

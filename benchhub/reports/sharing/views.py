@@ -21,6 +21,7 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.analysis.words import listing
+from benchhub.catalog.models import ListPrice
 from benchhub.reports.comparison import views as comparison_views
 from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Comparison, Link, Snapshot
@@ -36,7 +37,7 @@ from .forms import ComparisonForm, LinkForm
 from .output import exports
 from .output.render import DocumentPage
 from .review import REVIEWED, ReviewPage
-from .today import differences
+from .today import differences, taken_back
 
 COMPARISONS = (
     Column("title", "Comparison", ("title",)),
@@ -57,6 +58,11 @@ class SnapshotPage(DocumentPage):
 
     snapshot: Snapshot = field(kw_only=True)
     user: Any = field(kw_only=True)
+
+    @cached_property
+    def taken_back(self) -> list[ListPrice]:
+        """Return the list prices behind it that were taken back since."""
+        return list(taken_back(self.document))
 
     @cached_property
     def links(self) -> list[tuple[Link, str, bool]]:
@@ -156,7 +162,9 @@ def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
 def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the same throughput by today's prices, beside the frozen prices."""
     row = get_object_or_404(Snapshot, pk=pk)
-    return render(request, "sharing/today.html", {"snapshot": row, "rows": differences(_document(row))})
+    document = _document(row)
+    context = {"snapshot": row, "rows": differences(document), "taken_back": taken_back(document)}
+    return render(request, "sharing/today.html", context)
 
 
 @never_cache

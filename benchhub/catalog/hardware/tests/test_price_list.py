@@ -73,7 +73,7 @@ def test_a_list_that_has_grown_adds_what_is_new_and_leaves_what_is_there(enginee
     assert list(prices) == [("Box", 15000), ("Disk", 900)]
 
 
-def test_a_price_that_somebody_else_saved_between_look_and_press_is_told_and_the_text_stays(box):
+def test_a_price_that_somebody_else_saved_between_look_and_press_is_told_and_the_text_stays(box, django_user_model):
     day = date(2026, 1, 31)
     text = f"{HEAD}{box.name};;Box;15000;EUR;{day};a quote\n{box.name};;Disk;900;EUR;{day};a quote\n"
     form = PriceListForm({"text": text})
@@ -81,7 +81,7 @@ def test_a_price_that_somebody_else_saved_between_look_and_press_is_told_and_the
     ListPrice.objects.create(
         hardware=box, description="Box", amount=15000, currency="EUR", priced_on=day, source="a quote"
     )
-    assert form.saved() == 0
+    assert form.saved(django_user_model.objects.create_user("ada")) == []
     assert form.non_field_errors() == [MEANWHILE]
     assert form["text"].value() == text
     page = price_list_page(form, is_read=True)
@@ -156,14 +156,16 @@ def test_two_machines_of_a_quote_may_have_the_same_description(engineer, box):
     assertContains(post(engineer, f"{HEAD}Crate;;{line}"), "1 price is in the list already.")
 
 
-def test_many_prices_take_as_many_statements_as_one(box, django_assert_num_queries):
+def test_many_prices_take_as_many_statements_as_one(box, django_user_model, django_assert_num_queries):
+    user = django_user_model.objects.create_user("ada")
+
     def text(day, rows):
         return HEAD + "".join(f"{box.name};;Box {row};1;EUR;{day};a quote\n" for row in range(rows))
 
     for day, rows in (("2026-01-30", 1), ("2026-01-31", 40)):
-        # Hardware, licences, the prices there are, a savepoint set and released, the prices that are new.
-        with django_assert_num_queries(6):
-            PriceList.read(text(day, rows)).save()
+        # Hardware, licences, the prices there are, a savepoint set and released, the import, the prices that are new.
+        with django_assert_num_queries(7):
+            PriceList.read(text(day, rows)).save(user)
 
 
 def test_a_text_of_endless_columns_is_refused_in_few_sentences():

@@ -17,7 +17,7 @@ from benchhub.catalog.models import PriceSheet, PriceSheetDiscount, PriceSheetLi
 Row = TypeVar("Row", bound=Model)
 Values = dict[str, Any]
 # No price rests on these.
-LEFT_OUT = frozenset({"remark", "created_at", "retired_at"})
+LEFT_OUT = frozenset({"remark", "created_at", "retired_at", "price_import", "taken_back_at", "taken_back_by"})
 
 
 def values(row: Model) -> Values:

@@ -4,6 +4,7 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils.html import escape
+from pytest_django.asserts import assertContains
 
 from benchhub.accounts.models import Entry
 from benchhub.accounts.rights import Role
@@ -253,6 +254,18 @@ def test_todays_prices_stand_beside_the_frozen_ones_with_their_difference(client
     assert ">7.81<" not in frozen
 
 
+def test_a_snapshot_whose_list_price_was_taken_back_keeps_its_number_and_says_so(client, snapshot, systems):
+    price = ListPrice.objects.get(hardware=systems[0].hardware)
+    assert ListPrice.objects.filter(pk=price.pk).take_back(get_user_model().objects.get(username="ada")) == 1
+    page = client.get(f"/snapshots/{snapshot.pk}/")
+    assertContains(page, f"{price}, list price {price.pk}, was taken back")
+    assertContains(page, "was taken back", count=1)
+    assertContains(page, ">3.91<")
+    today = client.get(f"/snapshots/{snapshot.pk}/today")
+    assertContains(today, "was taken back", count=1)
+    assertContains(today, "There is no list price for the hardware")
+
+
 def test_a_price_that_did_not_move_says_so(client, snapshot):
     text = client.get(f"/snapshots/{snapshot.pk}/today").content.decode()
     assert text.count('data-label="Difference">none</td>') == 4  # two curves under two licences
@@ -261,5 +274,6 @@ def test_a_price_that_did_not_move_says_so(client, snapshot):
 def test_the_page_of_a_snapshot_takes_few_queries(client, snapshot, share, django_assert_num_queries):
     for _ in range(3):
         share(["host"])
-    with django_assert_num_queries(7):  # session, user, its rights (3), snapshot, links
+    # Session, user, its rights (3), snapshot, list prices that were taken back, links.
+    with django_assert_num_queries(8):
         client.get(f"/snapshots/{snapshot.pk}/")
