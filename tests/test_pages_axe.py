@@ -39,7 +39,7 @@ NOT_PAGES |= {f"experiment-{name}" for name in ("pause", "resume", "move", "reru
 NOT_PAGES |= {f"recurrence-{name}" for name in ("pause", "resume", "end")}
 NOT_PAGES |= {"tuning-plan", "tuning-csv", "tuning-settings", "cluster-ask", "instance-test-ask", "os-settings-helper"}
 NOT_PAGES |= {"source-build-ask", "source-build-log"}
-NOT_PAGES |= {"run-rerun", "run-live", "run-log", "run-put-back", "experiment-live"}
+NOT_PAGES |= {"run-rerun", "run-live", "run-part", "run-log", "run-put-back", "experiment-live"}
 NOT_PAGES |= {"token-revoke", "standstill"}
 # Forms like others, for which one needs a second factor or half a sign-in.
 NOT_PAGES |= {"second-factor", "second-factor-recovery", "second-factor-remove"}

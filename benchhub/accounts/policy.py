@@ -13,7 +13,7 @@ from .rights import Role
 VIEWERS = frozenset({
     "home", "search", "calendar", "calendar-csv", "leaderboard", "leaderboard-csv",
     "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
-    "run", "run-live", "run-log", "evidence", "queue", "experiment-live",
+    "run", "run-live", "run-part", "run-log", "evidence", "queue", "experiment-live",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",
     "snapshot-report", "snapshot-today", "snapshot-file", "tuning-steps", "laboratory", "run-bundle",
     "os-settings-helper",

@@ -52,6 +52,7 @@ urlpatterns = [
     path("runs/<int:pk>/telemetry/add", run_page.run_telemetry_add, name="run-telemetry-add"),
     path("runs/<int:pk>/telemetry/remove", run_page.run_telemetry_remove, name="run-telemetry-remove"),
     path("runs/<int:pk>/rerun", queue.run_rerun, name="run-rerun"),
+    path("runs/<int:pk>/parts/<str:name>", run_page.run_part, name="run-part"),
     path("runs/<int:pk>/live", run_page.run_live, name="run-live"),
     path("runs/<int:pk>/log/<str:stream>", run_page.run_log, name="run-log"),
     path("webhooks/", webhooks.webhooks, name="webhooks"),

@@ -120,6 +120,7 @@ queue: GET queue/
 results-import: POST deliveries/
 run: GET runs/{id}/, GET runs/{id}/found/, GET runs/{id}/events/, GET runs/{id}/series/
 run-log: GET runs/{id}/log/{stream}/
+run-part: GET runs/{id}/series/
 run-live: GET runs/{id}/log/{stream}/
 experiment-live: GET experiments/{id}/curves/
 run-telemetry-add: POST runs/{id}/telemetry/

@@ -306,6 +306,21 @@ class RunPage:
             return None
         return figure.view("timeline-further", self.timeline, self.timeline.further)
 
+    def part(self, name: str) -> tuple[str, dict[str, Any]] | None:
+        """Return a part that is fetched when it is opened: its template, and what that takes; None if there is none.
+
+        `series` is each metric by itself, `further` what else was observed; all others are tables, by their figure.
+        """
+        if name == "series" and self.series:
+            return "bench/run/series.html", {"page": self}
+        if name == "further" and self.timeline_further:
+            return "bench/run/timeline_further.html", {"page": self}
+        for view in (self.timeline_first, self.timeline_further):
+            if view and view.figure_id == name:
+                return "bench/run/timeline_table.html", {"view": view}
+        group = next((group for group in self.series if group.figure_id == name), None)
+        return ("bench/run/series_table.html", {"group": group}) if group else None
+
     # --- how it was run, and on what ----------------------------------------------------------------------------
 
     @cached_property

@@ -45,6 +45,14 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     return refreshed(request, key, version_now, page)
 
 
+def run_part(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """Answer with a part of the page that is fetched when it is opened."""
+    page = RunPage(get_object_or_404(runs(), pk=pk), tuple(numbers_in(request.GET.get("with", ""))))
+    if (part := page.part(name)) is None:
+        raise Http404
+    return render(request, *part)
+
+
 def run_live(request: HttpRequest, pk: int) -> HttpResponse:
     """Answer with the seconds of a run under way, made once a second for all who look on."""
     if not Run.objects.filter(pk=pk).exists():

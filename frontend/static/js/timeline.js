@@ -7,7 +7,7 @@
   const line = box.querySelector(".cursor");
   const slider = line.querySelector("input");
   const output = line.querySelector("output");
-  const charts = [...box.querySelectorAll(".chart")];
+  const charts = [];
   let isFollowing = false;
 
   function amount(value) {
@@ -23,7 +23,7 @@
   }
 
   function valueAt(trace, second) {
-    return trace.y[trace.x.indexOf(second)] ?? null;
+    return trace.y[Math.round((second - trace.x0) / trace.dx)] ?? null;
   }
 
   function words(chart, trace, second) {
@@ -105,6 +105,16 @@
     point(Math.min(Number(slider.max), (Math.floor(Number(link.dataset.second) / step) + 1) * step));
   });
   slider.addEventListener("input", () => point(Number(slider.value)));
-  for (const chart of charts) new MutationObserver(begin).observe(chart, { attributes: true, attributeFilter: ["class"] });
-  begin();
+  // Some figures are fetched when they are opened.
+  function meet() {
+    for (const chart of box.querySelectorAll(".chart")) {
+      if (charts.includes(chart)) continue;
+      charts.push(chart);
+      new MutationObserver(begin).observe(chart, { attributes: true, attributeFilter: ["class"] });
+    }
+    begin();
+  }
+
+  document.addEventListener("htmx:afterSwap", meet);
+  meet();
 })();

@@ -57,3 +57,11 @@ def test_a_doubt_puts_the_cursor_to_its_second(cockpit):
     reading = cockpit.locator(".cursor output")
     expect(reading).to_contain_text("21 s")
     expect(reading).to_contain_text("0 TPS")
+
+
+def test_what_else_was_observed_is_drawn_when_it_is_opened_and_zooms_with_the_rest(cockpit):
+    expect(cockpit.locator("#chart-timeline-further")).to_have_count(0)
+    cockpit.get_by_text("Everything else that was observed").click()
+    cockpit.locator("#chart-timeline-further.drawn").wait_for()
+    cockpit.evaluate("void Plotly.relayout('chart-timeline-first', { 'xaxis.range': [5, 9] })")
+    cockpit.wait_for_function("document.getElementById('chart-timeline-further').layout.xaxis.range[0] === 5")

@@ -110,6 +110,20 @@ def test_a_long_run_is_averaged_to_so_many_moments_and_says_so(planner, run):
     assertContains(response, "Each point is the mean of 2 s.")
 
 
+def test_what_is_folded_is_fetched_when_it_is_opened_and_is_no_part_of_the_page(planner, run):
+    observe(run, cpu_user=("%", [40.0, 60.0]), frequency=("MHz", [2301.0, None]))
+    page = planner.get(page_of(run))
+    assertNotContains(page, "2301")
+    assertNotContains(page, "2,301")
+    for name, text in (("further", "2301"), ("timeline-further", "2,301"), ("timeline-first", "1,100")):
+        address = reverse("run-part", args=[run.pk, name])
+        assertContains(planner.get(address), text)
+    assertContains(page, reverse("run-part", args=[run.pk, "series"]))
+    assertContains(planner.get(reverse("run-part", args=[run.pk, "series"])), "series-figure-1")
+    assertContains(planner.get(reverse("run-part", args=[run.pk, "series-figure-1"])), "1,100")
+    assert planner.get(reverse("run-part", args=[run.pk, "elsewhere"])).status_code == 404
+
+
 def test_series_of_other_steps_and_lengths_share_the_seconds():
     sources = [
         Source("Throughput", "TPS", "TPS", 1.0, [10.0, 20.0, 30.0]),

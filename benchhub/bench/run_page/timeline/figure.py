@@ -142,8 +142,10 @@ def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[
         "type": "scatter",
         "mode": "lines",
         "name": line.name,
-        "x": list(seconds),
-        "y": [None if value is None else float(f"{value:.5g}") for value in line.values],
+        # Each moment is a step after the last, and the first a step after 0.
+        "x0": seconds[0],
+        "dx": seconds[0],
+        "y": [None if value is None else float(f"{value:.4g}") for value in line.values],
         "yaxis": f"y{_number(panel)}",
         "legend": f"legend{_number(panel)}",
         "line": {
