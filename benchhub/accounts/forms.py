@@ -28,16 +28,21 @@ ONLY_WITH_THE_ROLE = "Only an administrator edits workloads: choose that role, o
 class SignInForm(AuthenticationForm):
     """Asks first whether too much was guessed: the password is then not even looked at."""
 
-    is_throttled = False
+    throttled_for_s = 0
+
+    @property
+    def is_throttled(self) -> bool:
+        return bool(self.throttled_for_s)
 
     def clean(self) -> dict[str, Any]:
         """Check name and password. The error leaves the turn, or the failure would not be kept in the audit log."""
         error: forms.ValidationError | None = None
         username = self.cleaned_data.get("username", "")
         with throttle.in_turn(self.request, username) as is_alone:
-            if not is_alone or throttle.is_throttled(self.request, username):
-                self.is_throttled = True
-                error = forms.ValidationError(throttle.REFUSED if is_alone else throttle.BUSY, code="throttled")
+            self.throttled_for_s = throttle.throttled_for_s(self.request, username) if is_alone else 1
+            if self.throttled_for_s:
+                text = throttle.refused_text(self.throttled_for_s) if is_alone else throttle.BUSY
+                error = forms.ValidationError(text, code="throttled")
             else:
                 try:
                     super().clean()

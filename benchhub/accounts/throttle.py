@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from django import forms
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
+
+from benchhub.analysis.words import count
 
 from . import audit
 from .devices import device
@@ -22,26 +25,41 @@ from .models import Failure
 MOST_OF_BOTH, MOST_OF_NAME = 5, 50
 # So many failures of all names and places are kept; each takes the time of a slow hash, so few windows have as many.
 MOST_KEPT = 20_000
-REFUSED = "Too many failed attempts: wait 15 minutes, or ask an administrator for a new password."
+REFUSED = "Too many failed attempts."
 WRONG_PASSWORD = "This password is wrong."  # a sentence
 BUSY = "Another attempt with this name is being checked: try again in a second."
 
 
-def is_throttled(request: HttpRequest | None, username: str) -> bool:
-    """Tell whether too much failed: of the name from here since it last succeeded, from here, or of the name.
+def throttled_for_s(request: HttpRequest | None, username: str) -> int:
+    """Return in how many seconds the next attempt is looked at; 0 where this one is.
 
-    Where the user has signed in with the same browser before, only what failed with that browser counts.
+    Too much may have failed of the name from here since it last succeeded, from here, or of the name. Where the user
+    has signed in with the same browser before, only what failed with that browser counts.
     """
     failures = Failure.objects.filter(at__gt=Now() - audit.WINDOW)
     name_failures = failures.filter(name_digest=_digest(username))
     if key := device(request, audit.clean_name(username)):
-        return name_failures.filter(device=key).count() >= MOST_OF_BOTH
+        return _seconds_full(name_failures.filter(device=key), MOST_OF_BOTH)
     place = audit.place(request)
-    return (
-        name_failures.filter(place=place).count() >= MOST_OF_BOTH
-        or failures.filter(place=place).count() >= audit.MOST_OF_PLACE
-        or name_failures.count() >= MOST_OF_NAME
+    return max(
+        _seconds_full(name_failures.filter(place=place), MOST_OF_BOTH),
+        _seconds_full(failures.filter(place=place), audit.MOST_OF_PLACE),
+        _seconds_full(name_failures, MOST_OF_NAME),
     )
+
+
+def _seconds_full(failures: QuerySet[Failure], most: int) -> int:
+    """Return in how many seconds fewer than `most` are left of the failures; 0 where that is so now."""
+    left = F("at") + audit.WINDOW - Now()
+    rows = failures.order_by("-at").annotate(left=ExpressionWrapper(left, output_field=DurationField()))
+    last = rows.values_list("left", flat=True)[most - 1 : most].first()
+    return math.ceil(last.total_seconds()) if last else 0
+
+
+def refused_text(seconds: int) -> str:
+    """Say that too much failed, and when the next attempt is looked at."""
+    minutes = count(math.ceil(seconds / 60), "minute")
+    return f"{REFUSED} Try again in {minutes}, or ask an administrator for a new password."
 
 
 def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refusal: str) -> str:
@@ -53,8 +71,8 @@ def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refus
     with in_turn(request, username) as is_alone:
         if not is_alone:
             return BUSY
-        if is_throttled(request, username):
-            return REFUSED
+        if seconds := throttled_for_s(request, username):
+            return refused_text(seconds)
         if is_right():
             return ""
         audit.note_failed(request, username, user)

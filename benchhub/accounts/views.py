@@ -75,6 +75,13 @@ class SignIn(auth.LoginView):
     redirect_authenticated_user = True
     authentication_form = SignInForm
 
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        """Show the form again; where too much was guessed, with 429 and when the next attempt is looked at."""
+        response = super().form_invalid(form)
+        if isinstance(form, SignInForm) and form.is_throttled:
+            response.status_code, response.headers["Retry-After"] = 429, str(form.throttled_for_s)
+        return response
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the user in, or ask for the code of a second factor first."""
         if codes.is_needed(user := form.get_user()):

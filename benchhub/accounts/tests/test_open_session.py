@@ -44,7 +44,7 @@ def test_the_password_is_guessed_there_as_seldom_as_at_the_sign_in(session, page
     for number in range(throttle.MOST_OF_BOTH):
         session.post(reverse(page), {**sent, field: f"guess {number}"})
     answer = session.post(reverse(page), {**sent, field: PASSWORD})
-    assert answer.context["page"].form.errors[field] == [throttle.REFUSED]
+    assert answer.context["page"].form.errors[field] == [throttle.refused_text(15 * 60)]
     assert not Token.objects.exists()
     assert get_user_model().objects.get().check_password(PASSWORD)
 

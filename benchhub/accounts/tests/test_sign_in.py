@@ -2,13 +2,16 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connections
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django.asserts import assertContains
 
 from benchhub.accounts import audit, devices, middleware, throttle
 from benchhub.accounts.models import Entry, Failure
@@ -38,6 +41,17 @@ def test_a_browser_that_has_signed_in_before_is_not_kept_out_by_those_who_guess(
     assert throttle.REFUSED in attempt(stranger, RIGHT)
     assert throttle.REFUSED in attempt(Client(), RIGHT)
     assert attempt(known_browser, RIGHT) == "in"
+
+
+def test_whoever_guessed_too_much_is_answered_429_with_when_to_try_again(rosa):
+    for _ in range(throttle.MOST_OF_BOTH):
+        attempt(Client(), WRONG)
+    Failure.objects.update(at=Now() - timedelta(minutes=10))
+    answer = Client().post(reverse("login"), RIGHT)
+    assert (answer.status_code, 295 < int(answer["Retry-After"]) <= 300) == (429, True)
+    assertContains(answer, "Try again in 5 minutes,", status_code=429)
+    Failure.objects.order_by("pk")[:1].get().delete()
+    assert attempt(Client(), RIGHT) == "in"
 
 
 def test_guesses_with_a_browser_that_has_signed_in_before_are_throttled_too(rosa):

@@ -137,7 +137,11 @@ def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: boo
             passwords.remember(request, response, link, address)
             return response
         audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
-    return _rendered("shared/password.html", {"problem": problem, "address": address}, 403 if problem else 200)
+    status = 429 if problem == passwords.TOO_MANY else 403 if problem else 200
+    response = _rendered("shared/password.html", {"problem": problem, "address": address}, status)
+    if status == 429:
+        response.headers["Retry-After"] = str(int(passwords.WAIT.total_seconds()))
+    return response
 
 
 def _rendered(template: str, context: dict[str, str], status: int) -> HttpResponse:
