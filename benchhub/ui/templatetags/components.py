@@ -33,7 +33,7 @@ def fold(content: str, title: str, anchor: str, *, is_open: bool = False) -> Saf
 
 @register.simple_block_tag
 def first_rows(content: str, rows: int, title: str, anchor: str, first: int = 4) -> SafeString:
-    """Draw rows of which a phone shows the `first` 2 or 4, and half of that of a long list, until asked for all."""
+    """Draw rows of which a phone shows the `first` 2, 3 or 4, and half of that of a long list, until asked for all."""
     if rows <= first:
         return mark_safe(content)  # nosec B308
     context = {"content": content, "title": title, "id": anchor, "first": first // 2 if rows > LONG * first else first}

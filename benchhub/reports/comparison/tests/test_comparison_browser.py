@@ -64,6 +64,7 @@ def test_curves_are_ticked_and_compared(page, experiment):
 def test_the_term_changes_prices_and_address_without_a_reload(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     first_price(page).get_by_text("30.20").wait_for()  # (5,000 + 3 x 2 x 4,200) / 1,000
+    assert page.evaluate("document.getElementById('answer').getBoundingClientRect().bottom <= innerHeight")
     page.locator("#prices-1 .prices summary").first.click()
     page.evaluate("window.isSamePage = true")
     page.get_by_label("5 years").check()
