@@ -39,7 +39,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON catalog_listprice
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0001_squashed_0011_list_prices_are_told_apart_by_what_they_are_of"),
+        ("catalog", "0012_poolers_have_tls_of_their_own"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -133,9 +133,9 @@ def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: boo
     if request.method == "POST":
         problem = passwords.refusal(request, link, request.POST.get("password", ""))
         if not problem:
-            response = HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
-            passwords.remember(request, response, link, address)
-            return response
+            to_page = HttpResponseRedirect(reverse("shared-open", args=[token, passwords.key(link)]))
+            passwords.remember(request, to_page, link, address)
+            return to_page
         audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
     status = 429 if problem == passwords.TOO_MANY else 403 if problem else 200
     response = _rendered("shared/password.html", {"problem": problem, "address": address}, status)
