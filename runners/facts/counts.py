@@ -12,6 +12,9 @@ from runners.readings import whole
 
 MOST_CPUS, MOST_SOCKETS = 2**14, 2**8
 LONGEST_LIST = 2**16
+# By the start of uname's architecture; those that are not here have 8, as POWER and SPARC do.
+MOST_THREADS = {"x86_64": 2, "i386": 2, "i486": 2, "i586": 2, "i686": 2, "s390": 2, "riscv": 1}
+ANY_THREADS, PHI_THREADS = 8, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,16 @@ def does_add_up(facts: Mapping[str, Any]) -> bool:
     """Tell whether sockets, cores and threads are all there, and their product is the number of CPUs."""
     numbers = [facts.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
     return None not in numbers and math.prod(number for number in numbers if number) == facts.get("cpus")
+
+
+def most_threads(architecture: str, model: str) -> int:
+    """Return how many threads a core of this architecture has at most.
+
+    Kernels that are told nothing of cores put all CPUs on one: guests of Xen, and RISC-V without a map of its CPUs.
+    """
+    if "Phi" in model:
+        return PHI_THREADS
+    return next((most for start, most in MOST_THREADS.items() if architecture.startswith(start)), ANY_THREADS)
 
 
 def cpu_list(text: str) -> frozenset[int] | None:

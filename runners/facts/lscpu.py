@@ -30,12 +30,15 @@ EXTREMES: Mapping[str, Callable[[Sequence[Any]], Any]] = {"min_mhz": min, "max_m
 OF_A_KIND = ("threads_per_core", "cores_per_socket", "cores_per_cluster")
 # The ARM machines that are built with several sockets; on all others, lscpu's "sockets" may be clusters of one.
 SEVERAL_SOCKETS = re.compile("Neoverse|Kunpeng|TaiShan|ThunderX|Ampere|Altra|A64FX", re.IGNORECASE)
+# Kernels of these did not say for long in which socket a core is, and in a partition still do not.
+PLACELESS = ("ppc", "sparc", "s390")
 
 
 @dataclass(frozen=True, slots=True)
 class Lscpu:
     """What lscpu said: numbers that add up, other facts by name, and sentences on numbers that cannot be or add up."""
 
+    architecture: str
     counts: Counts
     facts: Mapping[str, Any]
     unreadable: tuple[str, ...]
@@ -71,7 +74,7 @@ def parse(text: str) -> Lscpu:
     if offline := _offline_count(blocks[0]):
         facts["cpus_offline"] = offline
     counts, sums = _counts(blocks)
-    return Lscpu(counts, facts, tuple(_unreadable(lines)), tuple(sums))
+    return Lscpu(blocks[0].get("architecture", ""), counts, facts, tuple(_unreadable(lines)), tuple(sums))
 
 
 def lines_of_json(text: str) -> str:
@@ -202,10 +205,20 @@ def _counts(blocks: Sequence[Block]) -> tuple[Counts, list[str]]:
     cpus = _online_count(head)
     if len(shapes) > 1:
         return _counts_of_kinds(blocks, shapes, cpus)
-    is_arm = head.get("architecture", "").startswith(("aarch64", "arm")) or head.get("model", "").startswith("Cortex-")
-    has_clusters = is_arm and not SEVERAL_SOCKETS.search(head.get("model", ""))
     [shape] = shapes
-    return _counts_of_shape(replace(shape, sockets=None) if has_clusters and (shape.sockets or 0) > 1 else shape, cpus)
+    is_open = (shape.sockets or 0) > 1 and _may_be_no_sockets(head, shape)
+    return _counts_of_shape(replace(shape, sockets=None) if is_open else shape, cpus)
+
+
+def _may_be_no_sockets(head: Block, shape: _Shape) -> bool:
+    """Tell whether what is called several sockets may be something else: clusters of ARM, or cores of an unknown place.
+
+    As many sockets as cores is also what a kernel of POWER, SPARC or s390x makes lscpu say that knows no sockets.
+    """
+    architecture, model = head.get("architecture", ""), head.get("model", "")
+    is_arm = architecture.startswith(("aarch64", "arm")) or model.startswith("Cortex-")
+    is_placeless = architecture.startswith(PLACELESS) and shape.sockets == shape.cores
+    return is_placeless or (is_arm and not SEVERAL_SOCKETS.search(model))
 
 
 def _online_count(block: Block) -> int | None:

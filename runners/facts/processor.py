@@ -9,7 +9,7 @@ from typing import Any
 from runners.readings import whole
 
 from . import cpuinfo, lscpu, topology
-from .counts import MOST_CPUS, Counts, cpu_list
+from .counts import MOST_CPUS, Counts, cpu_list, most_threads
 from .topology import Platform
 
 PPTT = "/sys/firmware/acpi/tables/PPTT"
@@ -28,7 +28,11 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
     if by_kernel:
         by_kernel = _with_sockets(by_kernel, by_lscpu.counts, platform)
     counts = by_kernel or (by_lscpu.counts if by_lscpu.counts.cpus else by_cpuinfo)
-    facts = {**description, **by_lscpu.facts, **counts.facts(), **_nodes(lists), **_allowance(sections, counts.cpus)}
+    description |= by_lscpu.facts
+    architecture = platform.architecture or by_lscpu.architecture
+    if crowding := _crowding(counts, most_threads(architecture, description.get("model", ""))):
+        by_kernel, counts = None, Counts(counts.cpus)
+    facts = {**description, **counts.facts(), **_nodes(lists), **_allowance(sections, counts.cpus)}
     if topology.ONLINE in lists:
         facts["cpus_offline"] = topology.offline_count(lists)
     facts = {name: value for name, value in facts.items() if value}
@@ -37,7 +41,19 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
         remarks.append("The kernel gives one number to packages whose lists of CPUs it tells apart: sockets are open.")
     if unplaced:
         remarks.append(f"sysfs does not say where {len(unplaced)} of the CPUs online are: cores are not counted by it.")
-    return facts, [*remarks, *_limits(facts)]
+    return facts, [*crowding, *remarks, *_limits(facts)]
+
+
+def _crowding(counts: Counts, most: int) -> list[str]:
+    """Say in a sentence that cores are counted of which each would have more threads than any has; [] where not."""
+    if not counts.cores or not counts.cpus or counts.cpus <= counts.cores * most:
+        return []
+    cores = f"{counts.cores} core{'s' if counts.cores > 1 else ''}"
+    threads = f"{most} thread{'s' if most > 1 else ''}"
+    return [
+        f"{counts.cpus} CPUs are said to be of {cores}, but no core of this kind has more than {threads}: the kernel "
+        "does not know the cores, so neither they nor sockets are counted."
+    ]
 
 
 def _by_lscpu(sections: Mapping[str, str]) -> lscpu.Lscpu:

@@ -263,3 +263,36 @@ def test_the_list_behind_the_cpus_is_of_those_online_in_any_language():
 def test_sockets_that_cannot_be_held_against_the_cpus_are_not_counted(cpus):
     counts = parse(f"{cpus}Socket(s): 24\nCore(s) per socket: 4").counts
     assert (counts.sockets, counts.cores, counts.cores_per_socket) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "model", "cores", "threads"),
+    [
+        ("x86_64", "Intel(R) Xeon(R) Platinum 8280 CPU @ 2.70GHz", 1, 112),  # a guest of Xen
+        ("x86_64", "Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", 2, 4),
+        ("riscv64", "sifive,u74-mc", 1, 4),
+        ("ppc64le", "POWER9, altivec supported", 4, 16),
+    ],
+)
+def test_more_threads_than_a_core_has_are_not_believed(architecture, model, cores, threads):
+    text = flat(cores * threads, threads, cores, 1, f"Architecture: {architecture}", f"Model name: {model}")
+    cpu, remarks = read({"lscpu": text}, Platform())
+    assert cpu["cpus"] == cores * threads
+    assert not {"sockets", "cores", "cores_per_socket", "threads_per_core"} & cpu.keys()
+    assert "the kernel does not know the cores" in remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "model", "threads"),
+    [("x86_64", "AMD EPYC 7451", 2), ("x86_64", "Intel(R) Xeon Phi(TM) CPU 7210", 4), ("ppc64le", "POWER9", 8)],
+)
+def test_as_many_threads_as_a_core_has_are_believed(architecture, model, threads):
+    text = flat(64 * threads, threads, 64, 1, f"Architecture: {architecture}", f"Model name: {model}")
+    cpu, remarks = read({"lscpu": text}, Platform())
+    assert (cpu["cores"], cpu["threads_per_core"], remarks) == (64, threads, [])
+
+
+@pytest.mark.parametrize(("architecture", "sockets"), [("ppc64", None), ("s390x", None), ("x86_64", 16)])
+def test_as_many_sockets_as_cores_are_none_where_kernels_do_not_know_sockets(architecture, sockets):
+    counts = parse(flat(64, 4, 1, 16, f"Architecture: {architecture}")).counts
+    assert (counts.cores, counts.sockets) == (16, sockets)
