@@ -12,6 +12,8 @@ from runners.contract import Histogram, RunResult, RunSpec
 
 PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
 FAILURES = ("serialization_failures", "deadlock_failures")
+# Of pgbench 19 and newer, with --continue-on-error.
+OTHER_FAILURES = "other_failures"
 
 
 def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = None) -> Evidence:
@@ -66,7 +68,7 @@ def _counts(values: Mapping[str, float]) -> dict[str, Any]:
     counts: dict[str, Any] = {name: round(values[name]) for name in names if name in values}
     counts["failed_transactions"] = round(values.get("failed_transactions", 0))
     if all(name in values for name in FAILURES):
-        counts["failures_by_kind"] = [round(values[name]) for name in FAILURES]
+        counts["failures_by_kind"] = [round(values[name]) for name in (*FAILURES, OTHER_FAILURES) if name in values]
     return counts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from runners.contract import RunSpec
 from runners.tools import claims
@@ -117,10 +117,16 @@ def _script_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     elif names:
         weights = [weight for _, weight in summary.scripts if weight is not None] if name == SEVERAL else [1]
         if len(weights) == len(names):
-            kinds = tuple((kind_of(script), share) for script, share in zip(names, shares(weights), strict=True))
-            yield SCRIPT, claims.exactly(kinds, _scripts_words(names, weights))
+            yield SCRIPT, _kinds_claim([pair for pair in zip(names, weights, strict=True) if pair[1]])
         if not summary.has_builtin:
             yield SCRIPT_NAMES, claims.exactly(names, f"the files {', '.join(names)}")
+
+
+def _kinds_claim(scripts: Sequence[tuple[str, int]]) -> Claim:
+    """Return the claim of scripts by name and weight; those without weight never ran, and are left out before."""
+    weights = [weight for _, weight in scripts]
+    kinds = tuple((kind_of(name), share) for (name, _), share in zip(scripts, shares(weights), strict=True))
+    return claims.exactly(kinds, _scripts_words([name for name, _ in scripts], weights))
 
 
 def shares(weights: list[int]) -> list[int]:
@@ -129,7 +135,7 @@ def shares(weights: list[int]) -> list[int]:
     return [weight // divisor for weight in weights]
 
 
-def _scripts_words(names: tuple[str, ...], weights: list[int]) -> str:
+def _scripts_words(names: Sequence[str], weights: Sequence[int]) -> str:
     words = [f"the file {name}" if kind_of(name) == CUSTOM else f"the built-in {kind_of(name)}" for name in names]
     if len(words) == 1:
         return words[0]

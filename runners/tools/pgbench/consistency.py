@@ -23,13 +23,15 @@ TOTALS = {
 COUNT_ROUNDING = 0.01
 # Times are printed to a tenth; a last report may be late, as a last transaction is.
 TIME_ROUNDING_S, LATEST_SHARE = 0.06, 1.05
-SCRIPT_COUNTS = (
-    re.compile(r"^ - (\d{1,15}) transactions \(", re.MULTILINE),
-    re.compile(r"^ - number of transactions actually processed: (\d{1,15}) \(", re.MULTILINE),
+# Of each script: what it did of all, which from 18 on is what it began; and what ended, with its rate.
+SCRIPT_SHARE = re.compile(r"^ - (\d{1,15}) transactions \((\d{1,3}\.\d)% of total(, tps = )?", re.MULTILINE)
+SCRIPT_ENDED = re.compile(
+    r"^ - (?:number of transactions actually processed: (\d{1,15})|(\d{1,15}) transactions)"
+    r" \((?:\d{1,3}\.\d% of total, )?tps = (\d{1,12}\.\d{1,9})\)$",
+    re.MULTILINE,
 )
-SCRIPT_RATE = re.compile(r"^ - [^(\n]{1,80}\((?:[^=\n]{1,80}, )?tps = (\d{1,12}\.\d{1,9})\)$", re.MULTILINE)
 SHARE = re.compile(
-    r"^number of (failed transactions|serialization failures|deadlock failures|transactions (?:retried|skipped))"
+    r"^number of (failed transactions|(?:serialization|deadlock|other) failures|transactions (?:retried|skipped))"
     r": (\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
     re.MULTILINE,
 )
@@ -37,6 +39,9 @@ LATE = re.compile(
     r"^number of transactions above the [0-9.]{1,16} ms latency limit: (\d{1,15})/(\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
     re.MULTILINE,
 )
+# What transactions come to, each of which ended, failed or was skipped.
+BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
+RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
@@ -52,7 +57,6 @@ def doubts(
     yield from retry_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)
     yield from script_doubts(spec, stdout, reduction, measures)
-    yield from script_rate_doubts(stdout, measures)
     if reduction and spec.log_sampling_rate == 1:
         yield from kind_doubts(reduction, measures)
 
@@ -67,18 +71,6 @@ def kind_doubts(reduction: Reduction, measures: Mapping[str, Measure]) -> Iterat
             yield Doubt(
                 "logged-count", f"The log has {logged:,} {name} transactions, pgbench counted {counted.value:,.0f}."
             )
-
-
-def script_rate_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where the rates of the scripts do not come to the rate of all."""
-    rates = [float(number) for number in SCRIPT_RATE.findall(stdout)]
-    totals = [measures[name].value for name in ("tps", "tps_including") if name in measures]
-    if not rates or len(rates) != len(SCRIPT_HEADING.findall(stdout)):
-        return
-    if all(abs(sum(rates) - total) > 0.0001 * total + 0.001 for total in totals):
-        yield Doubt(
-            "script-count", f"The scripts' rates come to {sum(rates):,.6g} TPS, but {totals[0]:,.6g} are printed."
-        )
 
 
 def clock_doubts(
@@ -112,30 +104,63 @@ def _connecting_s(measures: Mapping[str, Measure]) -> float:
 def script_doubts(
     spec: RunSpec, stdout: str, reduction: Reduction | None, measures: Mapping[str, Measure]
 ) -> Iterator[Doubt]:
-    """Yield a doubt where the counts of the scripts do not come to all transactions, or are not those of the log."""
+    """Yield a doubt where the counts or rates of the scripts do not come to those of all, or are not those of the log.
+
+    Threads count for scripts without a lock (src/bin/pgbench/pgbench.c, processXactStats): several may lose some.
+    """
     scripts = len(SCRIPT_HEADING.findall(stdout))
-    counts_by_line = [[int(number) for number in line.findall(stdout)] for line in SCRIPT_COUNTS]
-    for counts in counts_by_line:
-        if counts and len(counts) == scripts:
-            yield from _count_doubts(spec, counts, reduction, measures)
+    threads = measures["reported_threads"].value if "reported_threads" in measures else spec.threads
+    shares = SCRIPT_SHARE.findall(stdout)
+    ended = [(int(since_18 or before), float(rate)) for since_18, before, rate in SCRIPT_ENDED.findall(stdout)]
+    counts = [count for count, _ in ended]
+    if len(shares) == scripts:
+        yield from _script_share_doubts(shares, threads, measures)
+    if len(ended) == scripts:
+        yield from _sum_doubts(counts, measures["transactions"].value, threads)
+        yield from _script_rate_doubts(ended, measures)
+        if reduction and spec.log_sampling_rate == 1 and threads == 1:
+            yield from _log_doubts(counts, _logged_counts(reduction, scripts))
 
 
-def _count_doubts(
-    spec: RunSpec, counts: list[int], reduction: Reduction | None, measures: Mapping[str, Measure]
+def _script_share_doubts(
+    shares: Sequence[tuple[str, str, str]], threads: float, measures: Mapping[str, Measure]
 ) -> Iterator[Doubt]:
-    total = int(measures["transactions"].value)
-    if sum(counts) != total:
-        yield Doubt("script-count", f"The scripts' transactions come to {sum(counts):,}, but {total:,} were counted.")
-    logged = _logged_counts(reduction, len(counts)) if reduction and spec.log_sampling_rate == 1 else counts
-    if sum(logged) == sum(counts) and logged != counts:
+    """Yield a doubt where the scripts' counts are not their percentages of all, or do not come to all."""
+    names = BEGUN[:1] if any(rate for _, _, rate in shares) else BEGUN
+    total = sum(measures[name].value for name in names if name in measures)
+    yield from _sum_doubts([int(count) for count, _, _ in shares], total, threads)
+    for count, percent, _ in shares:
+        share = 100 * int(count) / total
+        if abs(share - float(percent)) > SCRIPT_SHARE_ROUNDING:
+            text = f"Of {total:,.0f} transactions {int(count):,} of a script are {share:.1f}%, not {percent}%."
+            yield Doubt("script-count", text)
+
+
+def _sum_doubts(counts: Sequence[int], total: float, threads: float) -> Iterator[Doubt]:
+    if counts and (sum(counts) > total or (sum(counts) < total and threads == 1)):
+        text = f"The scripts' transactions come to {sum(counts):,}, but {total:,.0f} were counted."
+        yield Doubt("script-count", text)
+
+
+def _script_rate_doubts(ended: Sequence[tuple[int, float]], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where a script's rate is not its count in the time of all; up to 13 that includes connecting."""
+    total = measures["transactions"].value
+    totals = [measures[name].value for name in ("tps", "tps_including") if name in measures]
+    for count, rate in ended:
+        if all(abs(count * tps / total - rate) > RATE_SHARE * rate + RATE_ROUNDING for tps in totals):
+            text = f"{count:,} transactions of a script are {count * totals[0] / total:,.6g} TPS, where {total:,.0f} "
+            yield Doubt("script-count", f"{text}are {totals[0]:,.6g}, but {rate:,.6g} are printed.")
+
+
+def _log_doubts(counts: Sequence[int], logged: Sequence[int]) -> Iterator[Doubt]:
+    if sum(logged) == sum(counts) and list(logged) != list(counts):
         numbers = ", ".join(f"{count:,}" for count in counts)
         yield Doubt("script-count", f"The scripts' counts ({numbers}) are not those of the log.")
 
 
 def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt for each printed percentage that is not that of its count."""
-    parts = ("transactions", "failed_transactions", "skipped_transactions")
-    total = sum(measures[name].value for name in parts if name in measures)
+    total = sum(measures[name].value for name in BEGUN if name in measures)
     for name, count, percent in SHARE.findall(stdout):
         share = 100 * int(count) / total
         if abs(share - float(percent)) > SHARE_ROUNDING:

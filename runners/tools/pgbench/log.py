@@ -32,7 +32,7 @@ from runners.tools.printed import text_of
 Change = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 HEADER = "benchhub-latency 1"
-KINDS = ("skipped", "failed", "serialization", "deadlock")
+KINDS = ("skipped", "failed", "serialization", "deadlock", "other")
 UNREADABLE = "unreadable"
 PROCESSED = "processed"
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
@@ -46,7 +46,7 @@ function count_pending(    key, part, kind, latency, script, shift) {
     for (key in pending) {
         split(key, part, " ")
         if (key !~ /^[0-9]+ [0-9]+$/ || length(part[1]) > 15 || length(part[2]) > 4) {
-            kind = part[1] ~ /^(skipped|failed|serialization|deadlock)$/ ? part[1] : "unreadable"
+            kind = part[1] ~ /^(skipped|failed|serialization|deadlock|other)$/ ? part[1] : "unreadable"
             kinds[kind] += pending[key]
             continue
         }

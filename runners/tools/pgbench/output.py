@@ -31,6 +31,7 @@ LINES: tuple[tuple[str, str, str], ...] = (
     ("failed_transactions", "transactions", r"number of failed transactions: (\d+) "),
     ("serialization_failures", "transactions", r"number of serialization failures: (\d+) "),
     ("deadlock_failures", "transactions", r"number of deadlock failures: (\d+) "),
+    ("other_failures", "transactions", r"number of other failures: (\d+) "),
     ("retried_transactions", "transactions", r"number of transactions retried: (\d+) "),
     ("retries", "retries", r"total number of retries: (\d+)$"),
     ("skipped_transactions", "transactions", r"number of transactions skipped: (\d+) "),

@@ -67,6 +67,13 @@ CASES: tuple[Case, ...] = (
      {"failures_detailed": True}),
     ("deadlocks", RETRYING, ["-c4", "-T1", "-P1", *LOG, "--failures-detailed", "--max-tries=2"],
      [(DEADLOCK, 1)], {"max_tries": 2, "failures_detailed": True}),
+    ("scripts_failing", RETRYING, ["-c4", "-j2", "-T1", "-P1", *LOG, "--failures-detailed", "--max-tries=2"],
+     [(SERIALIZATION, 2), (SLEEP.format(0.01), 1)], {"max_tries": 2, "failures_detailed": True}),
+    ("scripts_skipped", ("16", "18"), ["-c2", "-j2", "-T1", "-R150", "-L12", "-P1", *LOG],
+     [(SLEEP.format(0.01), 2), ("SELECT 1;\n", 1)], {"rate_tps": 150, "latency_limit_ms": 12}),
+    # Threads count for scripts without a lock, and lose some.
+    ("scripts_racing", ("15", "18"), ["-c16", "-j16", "-T1"], [("SELECT 1;\n", 2), ("SELECT 2;\n", 1)], {}),
+    ("script_without_weight", ("15", "18"), ["-c2", "-T1"], [(SLEEP.format(0.01), 3), ("SELECT 1;\n", 0)], {}),
 )  # fmt: skip
 POOLED: Case = ("pooled_2000", None, ["-c2000", "-j2", "-T4", "-P1", *LOG], [(SLEEP.format(0.01), 1)], {})
 
@@ -80,7 +87,7 @@ def plan(case: Case) -> dict[str, Any]:
     _, _, options, scripts, further = case
     parameters = {"script": "custom" if scripts else "select-only", "scale": 1, **further}
     if scripts:
-        parameters["scripts"] = [{"text": text.format("now"), "weight": weight} for text, weight in scripts]
+        parameters["scripts"] = [{"text": text.format("now"), "weight": weight} for text, weight in scripts if weight]
     sampling = parameters.pop("log_sampling_rate", 1.0 if "-l" in options else 0.0)
     return {
         "clients": number(options, "c"), "threads": number(options, "j") or 1, "duration_s": number(options, "T") or 0,

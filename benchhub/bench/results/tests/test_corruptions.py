@@ -225,6 +225,10 @@ CORRUPTIONS = (
         log(lambda rows: [row for row in rows if b"skipped" not in row]),
         "logged-count",
     ),
+    # Several scripts by several threads, which may lose some of their counts.
+    Corruption("18-scripts_failing", "a script's count", printed(r"^ - 148 tr", " - 128 tr"), "script-count"),
+    Corruption("18-scripts_failing", "a script's second count", printed(r"sed: 72 ", "sed: 63 "), "script-count"),
+    Corruption("18-scripts_failing", "transactions that ended", printed(r"^(number of tr.*: )", r"\g<1>1"), "share"),
     # A number of transactions.
     Corruption("18-transactions", "TPS", printed(r"^tps = 1016", "tps = 1916"), "derived-average"),
     Corruption("18-transactions", "transactions", printed(r"processed: 100/100", "processed: 10/100"), "logged-count"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from benchhub.bench.results.tests.recordings import (
     sysbench_run,
     tatp_run,
 )
-from runners.contract import RunSpec
+from runners.contract import Outputs, RunSpec
 from runners.tools.pgbench.testing import SPEC, recorded
 
 # What is true of such runs and no contradiction: the number rests on little, or on more than the plan.
@@ -90,6 +91,34 @@ def test_every_other_recording_agrees_with_itself(version: str, case: str) -> No
     result, doubts = result_and_doubts(planned(version, case), recorded(version, case))
     assert result.outcome == "succeeded", result.reason
     assert [doubt.text for doubt in doubts if doubt.weight == Weight.CONTRADICTED] == []
+
+
+NEWER = """pgbench (19.0)
+transaction type: <builtin: TPC-B (sort of)>
+scaling factor: 1
+query mode: simple
+number of clients: 4
+number of threads: 2
+maximum number of tries: 1
+duration: 10 s
+number of transactions actually processed: 9000
+number of failed transactions: 1000 (10.000%)
+number of serialization failures: 200 (2.000%)
+number of deadlock failures: 100 (1.000%)
+number of other failures: 700 (7.000%)
+latency average = 4.000 ms (including failures)
+initial connection time = 3.000 ms
+tps = 900.000000 (without initial connection time)
+"""
+
+
+def test_failures_of_other_kinds_are_counted_with_the_rest() -> None:
+    parameters = {"script": "tpcb-like", "scale": 1, "failures_detailed": True}
+    spec = replace(SPEC, tool_version="19.0", duration_s=10, parameters=parameters)
+    result, doubts = result_and_doubts(spec, Outputs(0, NEWER.encode(), b""))
+    assert (result.measures["other_failures"].value, doubts) == (700, [])
+    fewer = NEWER.replace("other failures: 700 (7.000%)", "other failures: 500 (5.000%)")
+    assert {doubt.code for doubt in result_and_doubts(spec, Outputs(0, fewer.encode(), b""))[1]} == {"failure-count"}
 
 
 def test_sysbench_and_tatp_agree_with_themselves() -> None:
