@@ -74,4 +74,4 @@ def unread_remarks(lines: int, read: int) -> tuple[str, ...]:
     if not read:
         return (f"None of the {lines:,} lines of progress can be read: there are no values over time.",)
     text = f"{lines - read:,} of the {lines:,} lines of progress cannot be read"
-    return (f"{text}: their seconds have the values of the next line that can.",)
+    return (f"{text}: their seconds have the values of the next line that can, or none.",)

@@ -11,9 +11,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from runners.contract import Series
+from runners.tools import gaps
 from runners.tools.printed import unread_remarks
 
 NUMBER = r"(?:-?\d+(?:\.\d+)?|-?nan|-?inf)"
@@ -62,6 +64,7 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
     """Return the series with one value per second, from stderr, or from stdout where stderr was merged into it.
 
     A line that came late covers all seconds since the one before: each gets its value, or an equal part of its counts.
+    Where several lines are missing, their seconds have no values.
     A second without any transaction has latency 0, which is how newer versions print it (older: NaN). Times since 1970
     say when the run started, whether or not that is known.
     """
@@ -72,11 +75,16 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
     timed = [replace(report, at_s=report.at_s - (epoch_s or 0.0)) for report in reports]
     within = [report for report in timed if 0 < report.at_s <= MOST_PROGRESS_STEPS]
     start_epoch_s = epoch_s if epoch_s is not None else started_epoch_s or 0.0
+    columns = gaps.columns([gaps.Report(report.at_s, partial(_values, report.line)) for report in within])
     series = [
         Series(metric, SERIES_UNITS[metric], start_epoch_s, PROGRESS_STEP_S, tuple(values))
-        for metric, values in _columns(within).items()
+        for metric, values in columns.items()
     ]
-    remarks = (*unread_remarks(len(lines), len(within)), *_otherwise(messages, printed))
+    remarks = (
+        *unread_remarks(len(lines), len(within)),
+        *gaps.remarks(columns),
+        *_otherwise(messages, printed),
+    )
     return Progress(tuple(series), remarks, tuple(report.at_s for report in timed))
 
 
@@ -93,18 +101,6 @@ def _epoch_s(reports: Sequence[Report]) -> float | None:
         return None
     steps = [round(after.at_s - before.at_s) for before, after in pairwise(reports)]
     return reports[0].at_s - min((step for step in steps if step >= 1), default=1)
-
-
-def _columns(reports: Sequence[Report]) -> dict[str, list[float]]:
-    columns: dict[str, list[float]] = {}
-    filled = 0
-    for report in reports:
-        step = round(report.at_s / PROGRESS_STEP_S)
-        if step > filled:
-            for metric, value in _values(report.line, step - filled).items():
-                columns.setdefault(metric, [0.0] * filled).extend([value] * (step - filled))
-            filled = step
-    return columns
 
 
 def _values(line: re.Match[str], steps: int) -> dict[str, float]:

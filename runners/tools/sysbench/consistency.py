@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from runners.contract import Doubt, Histogram, Measure
+from runners.tools import gaps
 from runners.tools.histogram import percentile_us
 
 from . import report
@@ -68,15 +69,15 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
     """Yield a doubt where the seconds come to more of something than the report counts."""
     totals = {name: measure.value for name, measure in measures.items() if name in ("queries", "ignored_errors")}
     totals |= dict(zip(("reads", "writes"), queries, strict=False)) if len(queries) == 4 else {}
-    before_s, sums = 0.0, dict.fromkeys(totals, 0.0)
-    for at_s, line in report.intervals(text):
+    lines, sums = report.intervals(text), dict.fromkeys(totals, 0.0)
+    times_s = [at_s for at_s, _ in lines]
+    for (_, line), span in zip(lines, gaps.spans(times_s), strict=True):
         values = line.groupdict() if line else {}
         for name in totals:
             value = next((values[column] for column in COLUMNS[name] if values.get(column)), "0")
-            sums[name] += float(value) * max(0.0, at_s - before_s)
-        before_s = max(before_s, at_s)
+            sums[name] += float(value) * span.known_s
     for name, total in totals.items():
-        if sums[name] > (1 + PROGRESS_TOLERANCE) * total + PROGRESS_ROUNDING * before_s + 1:
+        if sums[name] > (1 + PROGRESS_TOLERANCE) * total + PROGRESS_ROUNDING * max(times_s, default=0) + 1:
             words = name.replace("_", " ")
             yield Doubt(
                 "progress", f"The reports of progress come to {sums[name]:,.0f} {words}, the report to {total:,.0f}."

@@ -11,10 +11,12 @@ writes. What 1.0 calls total time, 1.1 calls time elapsed; before it stand the e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from runners.contract import Measure, Series
+from runners.tools import gaps
 from runners.tools.parts import Layout
 from runners.tools.printed import unread_remarks
 
@@ -125,28 +127,30 @@ def intervals(text: str) -> list[tuple[float, re.Match[str] | None]]:
 
 
 def read_progress(text: str, started_epoch_s: float) -> Progress:
-    """Return series of one value per second; a line that came late covers all seconds since the one before."""
+    """Return series of one value per second; a line that came late covers all seconds since the one before.
+
+    Where several lines are missing, their seconds have no values.
+    """
     lines = intervals(text)
-    reports = [(round(at_s), match) for at_s, match in lines if match and 0 < at_s <= MOST_SECONDS]
-    columns: dict[str, list[float]] = {}
-    filled = 0
-    for second, match in reports:
-        for metric, value in _values(match):
-            columns.setdefault(metric, [0.0] * filled).extend([value] * (second - filled))
-        filled = max(filled, second)
+    reports = [
+        gaps.Report(at_s, partial(_values, match)) for at_s, match in lines if match and 0 < at_s <= MOST_SECONDS
+    ]
+    columns = gaps.columns(reports)
     series = (
         Series(name, UNITS.get(name, "ms"), started_epoch_s, 1.0, tuple(values)) for name, values in columns.items()
     )
-    return Progress(tuple(line for line in series if line.values), unread_remarks(len(lines), len(reports)))
+    remarks = (*unread_remarks(len(lines), len(reports)), *gaps.remarks(columns))
+    return Progress(tuple(line for line in series if line.values), remarks)
 
 
-def _values(match: re.Match[str]) -> Iterator[tuple[str, float]]:
-    for name, text in match.groupdict().items():
-        if name in UNITS:
-            yield name, float(text)
+def _values(match: re.Match[str], seconds: int) -> dict[str, float]:
+    """Return the values of a report by metric; all are of one second, however many it covers."""
+    del seconds
+    values = {name: float(text) for name, text in match.groupdict().items() if name in UNITS}
     # Without --percentile sysbench prints 0 for it.
     if match["share"] != "0":
-        yield f"latency_p{match['share']}_ms", float(match["percentile"])
+        values[f"latency_p{match['share']}_ms"] = float(match["percentile"])
+    return values
 
 
 def remarks(text: str, measures: Mapping[str, Measure]) -> list[str]:

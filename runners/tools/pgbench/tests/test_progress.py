@@ -106,3 +106,16 @@ def test_a_second_report_within_a_tenth_of_a_second_changes_nothing() -> None:
 def test_progress_that_falls_is_of_another_run() -> None:
     outputs = Outputs(0, SUMMARY.encode(), lines(("1.0", "10.0"), ("2.0", "20.0"), ("1.0", "10.0")).encode())
     assert "stderr holds 2 runs, beginning at lines 1 and 3" in PGBENCH.parse(UNLOGGED, outputs).reason
+
+
+def test_the_seconds_of_several_missing_reports_have_no_values() -> None:
+    result = parsed(SUMMARY, lines(("10.0", "10.0"), ("590.0", "20.0"), ("600.0", "30.0")))
+    tps = series(result)["tps"]
+    assert (tps[:10], set(tps[10:580]), tps[580:590], tps[590:]) == ((10,) * 10, {None}, (20,) * 10, (30,) * 10)
+    assert "Reports of progress are missing: 570 s have no values over time." in result.remarks
+
+
+def test_a_report_that_comes_late_is_about_all_seconds_since_the_one_before() -> None:
+    result = parsed(SUMMARY, lines(("1.0", "10.0"), ("2.0", "20.0"), ("7.4", "3.0"), ("8.0", "40.0")))
+    assert series(result)["tps"] == (10, 20, 3, 3, 3, 3, 3, 40)
+    assert not any("are missing" in remark for remark in result.remarks)
