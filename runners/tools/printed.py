@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import dedent
 
 NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 # Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
@@ -20,30 +21,42 @@ REASON_LENGTH = 500
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
 BYTE_ORDER_MARK = "\ufeff"
 LONGEST_PREFIX = 60
+# Of a quotation, a list or a comment.
+MARK = re.compile(r"[ \t>|*#-]+")
 
 
 def text_of(output: bytes) -> str:
     """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing.
 
-    Lines may end as Windows or a terminal ends them; colours and blanks at their ends are no part of them.
+    Lines may end as Windows or a terminal ends them; colours, blanks at their ends and a margin of all are no part of
+    them.
     """
     text = output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, ""))
     lines = text.split("\n") if "\n" in text else text.split("\r")
-    return "\n".join(line.rstrip(" \t\r") for line in lines)
+    text = "\n".join(line.rstrip(" \t\r") for line in lines)
+    return dedent(text) if text.lstrip("\n")[:1] in (" ", "\t") else text
 
 
 def added_text(text: str, beginnings: Sequence[str]) -> str:
-    """Say what stands before the lines that a program always begins so, as times of a log; "" where nothing does."""
+    """Say what stands before the lines that a program always begins so, as times of a log; "" where nothing does.
+
+    A mark of a quotation or a list before one of several such lines hides the run that it is of.
+    """
     for beginning in beginnings:
-        lines = [line for line in text.split("\n") if beginning in line]
-        if lines and not any(line.startswith(beginning) for line in lines):
-            prefix = lines[0].partition(beginning)[0][:LONGEST_PREFIX]
+        prefixes = [line.partition(beginning)[0] for line in text.split("\n") if beginning in line]
+        if prefix := _added_prefix(prefixes):
             return (
-                f"Its lines do not begin as they were printed: before '{beginning.strip()}' stands '{prefix}'. "
+                f"Its lines do not begin as they were printed: before '{beginning.strip()}' stands "
+                f"'{prefix[:LONGEST_PREFIX]}'. "
                 "Send the text without what was added to its lines."
             )
     return ""
+
+
+def _added_prefix(prefixes: Sequence[str]) -> str:
+    mark = next((prefix for prefix in prefixes if MARK.fullmatch(prefix)), "")
+    return mark or (prefixes[0] if prefixes and all(prefixes) else "")
 
 
 def cut_text(text: str, always: Sequence[str]) -> str:

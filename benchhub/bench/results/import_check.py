@@ -229,6 +229,8 @@ def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) 
 def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Reading | Fault]:
     """Return the reading of one run, or its faults."""
     if line.clients is None:
+        if line.output and (sentence := import_text.added(line.output, workload.tool)):
+            return [Fault(line.number, "/output/stdout", sentence)]
         return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
     if line.measured_at > timezone.now():
         detail = "The output holds more runs than can have ended since measured_at: write when the first of them began."
@@ -249,7 +251,7 @@ def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
     for pointer, sentence in import_text.faults(output, spec, result):
         yield Fault(line.number, pointer, sentence)
-    if not import_text.added(output, spec):
+    if not import_text.added(output, spec.tool):
         yield from _contradictions(line, output, spec)
         yield from _other_sample(line, spec, result)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from benchhub.analysis.words import listing
 from runners import tools
 from runners.contract import Outputs, RunResult, RunSpec
-from runners.tools import programs
+from runners.tools import Tool, programs
 from runners.tools.printed import added_text, cut_text, text_of
 
 NO_RESULT = "It is not the output of a run that ended well."
@@ -18,7 +18,7 @@ RATE = re.compile(r"^tps = [0-9]{1,15}(,)?", re.MULTILINE)
 
 def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield where and why an output is none that can be stored; what stands before its lines hides all else."""
-    if sentence := added(output, spec):
+    if sentence := added(output, spec.tool):
         yield "/output/stdout", sentence
     elif result.outcome == "failed":
         text = text_of(output.stdout)
@@ -27,15 +27,20 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
         yield "/output/stdout", sentence
 
 
-def added(output: Outputs, spec: RunSpec) -> str:
+def added(output: Outputs, tool: str) -> str:
     """Say what was added before each line, as a log does; "" where nothing was."""
-    return added_text(text_of(output.stdout), tools.get(spec.tool).beginnings)
+    return added_text(text_of(output.stdout), tools.get(tool).beginnings)
+
+
+def added_in(text: str, readers: Iterable[Tool]) -> str:
+    """Say what was added before the lines of any of these tools; "" where nothing was."""
+    return next(filter(None, (added_text(text, tool.beginnings) for tool in readers)), "")
 
 
 def unread(text: str) -> str:
     """Say why a text is the output of no load generator that can be read without further files."""
     readable = listing(sorted({tool.program for tool in tools.TOOLS.values() if not tool.needed_files}), "or")
-    if sentence := _other_locale(text):
+    if sentence := _other_locale(text) or added_in(text, tools.TOOLS.values()):
         return sentence
     if name := programs.program_of(text):
         return f"It is the output of {name}, which is not read here. Paste what {readable} printed."

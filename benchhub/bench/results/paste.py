@@ -18,6 +18,7 @@ from benchhub.catalog.instances.cluster_form import AS_FOUND
 from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs
+from runners.tools.printed import text_of
 
 from . import import_check, import_text
 from .import_check import Fault, ImportedRun, Reading, RejectedError
@@ -105,7 +106,7 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = dict(super().clean() or self.cleaned_data)
-        is_readable = values.get("workload") or tools_reading(values.get("text", NOTHING))
+        is_readable = values.get("workload") or tools_reading(text_of(values.get("text", NOTHING).encode()))
         for name in PRINTED:
             if is_readable and not values.get(name) and name not in self.errors:
                 self.add_error(name, "The output does not say it: write it here.")
@@ -178,12 +179,14 @@ class ImportPage:
     @classmethod
     def read(cls, posted: QueryDict, user: Any, *, is_whole: bool) -> ImportPage:
         """Read what was posted, and fill what was left empty as its output says; faults stand beside their fields."""
-        text = posted.get("text", NOTHING)
+        text = text_of(posted.get("text", NOTHING).encode())
         rows = matches(text, Workload.objects.current().order_by("name"))
         page = cls(ImportForm(_filled(posted, text, rows), user, is_whole=is_whole), matches=rows)
         readers = tools_reading(text)
         if not readers and not posted.get("workload"):
             page.form.add_error("text", import_text.unread(text))
+        elif sentence := import_text.added_in(text, readers):
+            page.form.add_error("text", sentence)
         elif not rows and not posted.get("workload"):
             page.form.add_error("workload", NO_WORKLOAD.format(readers[0].program))
         elif page.form.is_valid() and (workload := page.workload):

@@ -25,6 +25,7 @@ BEGINNINGS = ("transaction type: ", "number of clients: ")
         TEXT.replace("transaction", "\x1b[0;32mtransaction").replace("\n", "\x1b[0m\x1b[K\n"),
         "\x1b]0;postgres@db1: ~\x07" + TEXT,
         "\x1b(B\x1b[m\x1b[?2004l" + TEXT,
+        TEXT.replace("transaction", "    transaction").replace("number", "    number"),
     ],
 )
 def test_a_text_is_the_same_however_a_terminal_or_an_editor_has_kept_it(output: str) -> None:
@@ -48,6 +49,11 @@ def test_what_was_added_before_each_line_is_named(prefix: str) -> None:
     text = "".join(f"{prefix}{line}\n" for line in TEXT.splitlines())
     sentence = added_text(text, BEGINNINGS)
     assert f"before 'transaction type:' stands '{prefix}'." in sentence and "Send the text without" in sentence
+
+
+@pytest.mark.parametrize("prefix", ["    ", "> ", "\t", "# "])
+def test_a_run_that_is_quoted_beside_another_is_not_left_out_in_silence(prefix: str) -> None:
+    assert f"before 'transaction type:' stands '{prefix}'." in added_text(f"{TEXT}{prefix}{TEXT}", BEGINNINGS)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_several_runs_in_one_text_become_several_results(runner, fields):
         ({"text": EIGHT.replace("select only", "TPC-B (sort of)")}, "The output is of"),
         ({"text": "nothing that a load generator prints"}, "The output does not say it"),
         ({"text": "nothing else either", "workload": ""}, "No output of a load generator stands in it."),
+        ({"text": EIGHT.replace("\n", "\n> "), "workload": ""}, "before &#x27;transaction type:&#x27; stands"),
         ({"text": "TEST RESULT : System achieved 1 NOPM", "workload": ""}, "It is the output of HammerDB"),
         ({"text": EIGHT[:150]}, "marked field"),
         ({"text": "x" * 1_000_001}, "at most"),
@@ -112,6 +113,13 @@ def test_an_output_alone_is_enough_to_be_read_and_finds_its_workload(runner, fie
     assert (form["workload"].value(), form["postgresql"].value()) == (str(fields["workload"]), "16.4")
     assert form["duration_s"].value() == "60"
     assertNotContains(page, "This field is required.")
+
+
+def test_an_output_that_was_copied_with_its_margin_and_colours_is_read_alike(runner, fields):
+    text = "".join(f"    \x1b[0m{line}\r\n" for line in EIGHT.splitlines())
+    page = runner.post(PAGE, {"text": text})
+    assertContains(page, "What was read: 1 run")
+    assert page.context["page"].form["postgresql"].value() == "16.4"
 
 
 def test_an_output_of_no_workload_names_the_nearest_and_how_it_differs(runner, fields):
