@@ -11,6 +11,8 @@ from benchhub.analysis.doubts.evidence import Evidence, Finding
 from .counts import FEWEST_TRANSACTIONS_PER_CLIENT
 
 LITTLES_LAW_TOLERANCE = 0.05
+# Of printed counts and latencies: of 129 outputs none has more clients busy than there were by a hundredth of 1%.
+PRINTED_TOLERANCE = 0.01
 # The average lag may be of transactions that were skipped, too.
 OPEN_LOOP_TOLERANCE = 0.25
 # pgbench prints latencies with three decimals: half of the last one is unknown.
@@ -34,11 +36,13 @@ def littles_law(evidence: Evidence) -> Finding | None:
     if latency is None:
         return None
     if evidence.connect_each and evidence.connection_time_ms is None:
-        rate = evidence.tps_excluding or 0.0
-    tolerance = OPEN_LOOP_TOLERANCE if evidence.rate_limited else LITTLES_LAW_TOLERANCE
+        rate = evidence.tps_excluding or rate
+    tolerance = _excess_tolerance(evidence)
     least, most = (rate * latency_ms / 1000 for latency_ms in latency)
     product = f"{rate:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {(least + most) / 2:.4g} clients"
-    if least > evidence.clients * (1 + tolerance):
+    # What old versions leave out as connecting, they may overstate.
+    overstated = 1.0 if evidence.connect_each else rate / (evidence.tps_including or rate)
+    if least > evidence.clients * (1 + tolerance) * max(1.0, overstated):
         return "littles-law", f"{product}, more than the {evidence.clients} there were."
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
     if evidence.rate_limited or failed_share > FAILED_SHARE_IGNORED:
@@ -49,6 +53,14 @@ def littles_law(evidence: Evidence) -> Finding | None:
             "load generator may be the limit, or the numbers do not belong together."
         )
     return None
+
+
+def _excess_tolerance(evidence: Evidence) -> float:
+    """Return by what share more clients may seem busy than there were: little, where the numbers are printed ones."""
+    if evidence.rate_limited:
+        return OPEN_LOOP_TOLERANCE
+    is_exact = evidence.transactions is not None and not (evidence.connect_each or evidence.pause_average_ms)
+    return PRINTED_TOLERANCE if is_exact else LITTLES_LAW_TOLERANCE
 
 
 def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
@@ -86,6 +98,8 @@ def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
         return evidence.logged_latency_average_ms, evidence.logged_latency_average_ms
     if evidence.latency_average_ms is None or evidence.latency_is_derived:
         return None
+    if evidence.latency_sum_ms is not None and evidence.transactions:
+        return (exact_ms := evidence.latency_sum_ms / evidence.transactions), exact_ms
     average_ms = evidence.latency_average_ms
     return max(0.0, average_ms - PRINTED_LATENCY_ROUNDING_MS), average_ms + PRINTED_LATENCY_ROUNDING_MS
 

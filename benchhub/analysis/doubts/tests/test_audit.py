@@ -155,8 +155,26 @@ def test_clients_that_wait_for_their_thread_show_as_idle() -> None:
 
 
 @pytest.mark.parametrize(("latency_ms", "expected"), [(10.49, []), (10.51, ["littles-law"])])
-def test_littles_law_is_held_to_five_per_cent(latency_ms: float, expected: list[str]) -> None:
+def test_littles_law_is_held_to_five_per_cent_where_numbers_were_typed(latency_ms: float, expected: list[str]) -> None:
+    typed = Evidence(clients=10, tps=1_000.0, latency_average_ms=latency_ms)
+    assert codes(typed) == expected
+
+
+@pytest.mark.parametrize(("latency_ms", "expected"), [(10.09, []), (10.12, ["littles-law"])])
+def test_no_more_clients_are_busy_than_there_were(latency_ms: float, expected: list[str]) -> None:
     assert codes(replace(SOUND, logged_latency_average_ms=latency_ms)) == expected
+
+
+def test_the_average_is_that_of_the_sum_where_it_is_printed_to_two_decimals() -> None:
+    # 57,000 x 0.0701 ms = 4 clients; 57,000 x 0.08 ms would be 4.56.
+    printed = Evidence(clients=4, tps=57_000.0, transactions=570_000, latency_average_ms=0.07, latency_sum_ms=39_980.0)
+    assert codes(printed) == []
+
+
+@pytest.mark.parametrize(("tps", "expected"), [(1_001.2, []), (1_002.0, ["rate"])])
+def test_a_run_does_not_end_before_its_time(tps: float, expected: list[str]) -> None:
+    planned = Evidence(clients=10, tps=tps, transactions=60_000, duration_s=60.0, duration_is_planned=True)
+    assert codes(planned) == expected
 
 
 def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
