@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from benchhub.analysis.doubts.evidence import Evidence, Shape
+from benchhub.analysis.doubts.evidence import Evidence, Second, Shape
 from runners import tools
 from runners.contract import Histogram, RunResult, RunSpec
 
@@ -41,6 +41,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         longest_pause_ms=expectation.longest_pause_ms,
         progress=next((series.numbers for series in result.series if series.metric == "tps"), ()),
         progress_busy_s=_busy_s(result, tool.unit.lower()),
+        progress_latencies=_seconds(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
@@ -58,6 +59,16 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
     refused = lines.get("refused_writes", (0.0,) * len(latencies))
     seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)
     return [(rate + refused_rate) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds]
+
+
+def _seconds(result: RunResult, rate_name: str) -> list[Second]:
+    """Return rate, average and deviation of each second; none where the report of a second is missing."""
+    lines = {series.metric: series.values for series in result.series}
+    columns = [lines.get(name, ()) for name in (rate_name, "latency_ms", "latency_stddev_ms")]
+    rows = list(zip(*columns, strict=True)) if len({len(column) for column in columns}) == 1 else []
+    if any(value is None for row in rows for value in row):
+        return []
+    return [Second(*(value or 0.0 for value in row)) for row in rows]
 
 
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:

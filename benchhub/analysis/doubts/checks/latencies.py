@@ -41,7 +41,7 @@ def littles_law(evidence: Evidence) -> Finding | None:
     least, most = (rate * latency_ms / 1000 for latency_ms in latency)
     product = f"{rate:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {(least + most) / 2:.4g} clients"
     # What old versions leave out as connecting, they may overstate.
-    overstated = 1.0 if evidence.connect_each else rate / (evidence.tps_including or rate)
+    overstated = 1.0 if evidence.connect_each else rate / (evidence.tps_including or rate or 1.0)
     if least > evidence.clients * (1 + tolerance) * max(1.0, overstated):
         return "littles-law", f"{product}, more than the {evidence.clients} there were."
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.bench.results.tests.corruption import FAILED, Change, Corruption, file, printed, progress
+from benchhub.bench.results.tests.corruption import FAILED, Change, Corruption, file, printed, progress, without_log
 from benchhub.bench.results.tests.recordings import odd_run, result_and_doubts, sysbench_run, tatp_run
 from runners.contract import Outputs
 
@@ -225,6 +225,10 @@ CORRUPTIONS = (
         log(lambda rows: [row for row in rows if b"skipped" not in row]),
         "logged-count",
     ),
+    # Without a log the reports of progress tell.
+    Corruption("18-contended", "a lower deviation", without_log(printed(r"dev = 20.180", "dev = 12.180")), "progress"),
+    Corruption("18-contended", "a lower average", without_log(printed(r"age = 21.512", "age = 12.512")), "progress"),
+    Corruption("18-contended", "a second's deviation", without_log(progress(r"20.259", "29.259")), "progress"),
     # Several scripts by several threads, which may lose some of their counts.
     Corruption("18-scripts_failing", "a script's count", printed(r"^ - 148 tr", " - 128 tr"), "script-count"),
     Corruption("18-scripts_failing", "a script's second count", printed(r"sed: 72 ", "sed: 63 "), "script-count"),
