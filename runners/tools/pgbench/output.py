@@ -72,10 +72,14 @@ LAYOUT = Layout(
 
 SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in LINES}
 UNITS = {name: unit for name, unit, _ in LINES}
+# What the lines that hold measures begin with, up to where their form varies or their number stands.
+BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
 FIRST_LINE = "transaction type: "
+# From 15 on, where failures are counted as well.
+TRIES_LINE = re.compile(r"^maximum number of tries: ", re.MULTILINE)
 # "pgbench (16.4)" is of a server of the same version; "pgbench (PostgreSQL) 16.4" is what --version prints.
 BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
 VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
@@ -89,6 +93,7 @@ BUILTINS = {
     "SELECT only": "select-only",
     "<builtin: select only>": "select-only",
 }
+LONGEST_LINE, MOST_UNREAD = 80, 10
 SEVERAL, ANY_CUSTOM = "multiple scripts", "Custom query"
 
 
@@ -138,6 +143,8 @@ def _missing(
     canonical = _canonical(tps, connect_each)
     if canonical is None:
         return "pgbench's summary has no line with the TPS"
+    if numbers["failed_transactions"] is None and TRIES_LINE.search(stdout):
+        return "pgbench's summary has no line with the number of failed transactions, which this version prints"
     if not (math.isfinite(canonical) and canonical > 0):
         return f"pgbench printed {canonical} as its TPS"
     return ""
@@ -151,6 +158,14 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
         if None not in both and value is not None and math.isfinite(value):
             measures[name] = Measure(value, "TPS")
     return measures
+
+
+def unread(stdout: str) -> tuple[str, ...]:
+    """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
+    lines = [line for line in stdout.split("\n") if line.startswith(BEGINNINGS)]
+    unread = [line for line in lines if not any(pattern.match(line) for pattern in SUMMARY_LINES.values())]
+    words = [line[:LONGEST_LINE] for line in unread[:MOST_UNREAD]]
+    return tuple(f"The line '{line}' cannot be read: its number is left out." for line in words)
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

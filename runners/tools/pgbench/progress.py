@@ -18,7 +18,7 @@ from runners.contract import Series
 from runners.tools import gaps
 from runners.tools.printed import unread_remarks
 
-NUMBER = r"(?:-?\d+(?:\.\d+)?|-?nan|-?inf)"
+NUMBER = r"(?:\d+(?:\.\d+)?|-?nan|-?inf)"
 BEGINNING = "progress: "
 PROGRESS_LINE = re.compile(
     rf"^progress: (?P<at_s>\d{{1,12}}\.\d{{1,3}}) s, (?P<tps>{NUMBER}) tps"

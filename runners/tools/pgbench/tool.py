@@ -262,6 +262,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         *([] if parameters.think else _average_remarks(measures)),
         *latencies.remarks,
         *output.warnings(f"{stderr}\n{stdout}"),
+        *output.unread(stdout),
         *reports.remarks,
         *ending.end_remarks(outputs),
     ]

@@ -232,3 +232,30 @@ def test_a_warm_up_is_kept_as_a_series_of_its_own_before_the_measured_part_and_i
     assert series(with_warmup)["tps"] == series(without_warmup)["tps"]
     assert with_warmup.measures == without_warmup.measures
     assert "warmup_tps" not in series(without_warmup)
+
+
+@pytest.mark.parametrize(
+    ("line", "damaged", "measure"),
+    [
+        ("latency average = ", "latency average = -", "latency_average_ms"),
+        ("initial connection time = ", "initial connection time = O", "initial_connection_time_ms"),
+        ("number of clients: ", "number of clients: -", "reported_clients"),
+    ],
+)
+def test_a_line_whose_number_cannot_be_read_is_remarked_and_in_no_measure(
+    line: str, damaged: str, measure: str
+) -> None:
+    outputs = recorded("18", "progress")
+    whole = PGBENCH.parse(UNLOGGED, outputs)
+    result = PGBENCH.parse(UNLOGGED, replace(outputs, stdout=outputs.stdout.replace(line.encode(), damaged.encode())))
+    assert not any("cannot be read" in remark for remark in whole.remarks)
+    assert whole.measures.keys() - result.measures.keys() == {measure}
+    assert any(remark.startswith(f"The line '{damaged}") for remark in result.remarks)
+
+
+@pytest.mark.parametrize("version", RETRYING)
+def test_a_summary_without_its_failures_is_no_result(version: str) -> None:
+    outputs = recorded(version, "progress")
+    stdout = b"".join(line for line in outputs.stdout.splitlines(keepends=True) if b"failed transactions" not in line)
+    result = PGBENCH.parse(UNLOGGED, replace(outputs, stdout=stdout))
+    assert "no line with the number of failed transactions" in result.reason
