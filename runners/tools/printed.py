@@ -20,7 +20,7 @@ REASON_LENGTH = 500
 # What a terminal makes of a text that was copied from it: colours, titles, sets of characters.
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
 BYTE_ORDER_MARK = "\ufeff"
-LONGEST_PREFIX = 60
+LONGEST_PREFIX, LONGEST_LINE, MOST_LINES = 60, 80, 10
 # Of a quotation, a list or a comment.
 MARK = re.compile(r"[ \t>|*#-]+")
 
@@ -78,6 +78,12 @@ def main_errors(stderr: str) -> str:
     errors = [MESSAGE_PREFIX.sub("", line) for line in marked or lines]
     last = list(dict.fromkeys(reversed(errors)))[: REASON_LINES - 1]
     return "; ".join(dict.fromkeys([*errors[:1], *reversed(last)]))[:REASON_LENGTH].rstrip(".")
+
+
+def unread_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return a remark on each of the first lines whose number cannot be read."""
+    words = [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]
+    return tuple(f"The line '{line}' cannot be read: its number is left out." for line in words)
 
 
 def unread_remarks(lines: int, read: int) -> tuple[str, ...]:

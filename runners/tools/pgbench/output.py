@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from runners.contract import Measure
 from runners.tools.parts import Layout
+from runners.tools.printed import unread_lines
 
 from .parameters import CUSTOM
 from .progress import NUMBER
@@ -93,7 +94,6 @@ BUILTINS = {
     "SELECT only": "select-only",
     "<builtin: select only>": "select-only",
 }
-LONGEST_LINE, MOST_UNREAD = 80, 10
 SEVERAL, ANY_CUSTOM = "multiple scripts", "Custom query"
 
 
@@ -163,9 +163,7 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
 def unread(stdout: str) -> tuple[str, ...]:
     """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
     lines = [line for line in stdout.split("\n") if line.startswith(BEGINNINGS)]
-    unread = [line for line in lines if not any(pattern.match(line) for pattern in SUMMARY_LINES.values())]
-    words = [line[:LONGEST_LINE] for line in unread[:MOST_UNREAD]]
-    return tuple(f"The line '{line}' cannot be read: its number is left out." for line in words)
+    return unread_lines([line for line in lines if not any(line_of.match(line) for line_of in SUMMARY_LINES.values())])
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ FAIRNESS = re.compile(r"^ +(events|execution time) \(avg/stddev\): +(\d{1,15}\.\
 RATE_TOLERANCE, RATE_ROUNDING = 0.002, 0.006
 AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 0.001
 BUCKET_TOLERANCE = 0.03
-PROGRESS_TOLERANCE, PROGRESS_ROUNDING = 0.05, 0.006
+PROGRESS_TOLERANCE, PROGRESS_ROUNDING, LATE_S = 0.05, 0.006, 1.0
 # By which names 0.5 and later versions report what happened in a second.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queries": ("queries_per_s",),
@@ -120,7 +120,14 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     # A second of a warm-up is in no number of the report.
     longest_ms = measures["latency_max_ms"].value if "latency_max_ms" in measures else math.inf
     longest_ms = math.inf if report.WARMUP.search(text) else longest_ms
+    latest_s = (
+        (1 + PROGRESS_TOLERANCE) * measures["measured_s"].value + LATE_S if "measured_s" in measures else math.inf
+    )
+    latest_s = math.inf if report.WARMUP.search(text) else latest_s
     for at_s, line in report.intervals(text):
+        if at_s > latest_s:
+            yield Doubt("progress", f"A report of progress is of {at_s:,.4g} s, long after the end.")
+            return
         values = line.groupdict() if line else {}
         by_kind = [float(values[name]) for name in ("reads", "writes", "others") if name in values]
         if by_kind and abs(sum(by_kind) - float(values["queries_per_s"])) > 4 * RATE_ROUNDING:

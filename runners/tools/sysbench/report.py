@@ -18,7 +18,7 @@ from functools import partial
 from runners.contract import Measure, Series
 from runners.tools import gaps
 from runners.tools.parts import Layout
-from runners.tools.printed import unread_remarks
+from runners.tools.printed import unread_lines, unread_remarks
 
 NUMBER = r"(\d{1,18}(?:\.\d{1,9})?)"
 # Measure, unit, where its number stands, and how many of the unit that is. The first that there is counts.
@@ -28,6 +28,7 @@ REPORT: tuple[tuple[str, str, str, float], ...] = (
     ("queries", "queries", rf"queries:[ \t]+{NUMBER}[ \t]", 1),
     ("queries", "queries", rf"total:[ \t]+{NUMBER}$", 1),
     ("ignored_errors", "errors", rf"ignored errors:[ \t]+{NUMBER}[ \t]", 1),
+    ("ignored_errors", "errors", rf"deadlocks:[ \t]+{NUMBER}[ \t]", 1),  # before 0.5 was finished
     ("reconnects", "reconnects", rf"reconnects:[ \t]+{NUMBER}[ \t]", 1),
     ("latency_min_ms", "ms", rf"min:[ \t]+{NUMBER}(?:ms)?$", 1),
     ("latency_average_ms", "ms", rf"avg:[ \t]+{NUMBER}(?:ms)?$", 1),
@@ -38,6 +39,7 @@ REPORT: tuple[tuple[str, str, str, float], ...] = (
     ("reported_clients", "clients", r"Number of threads: (\d{1,9})$", 1),
 )
 READERS = tuple((name, unit, re.compile(rf"^[ \t]*{line}", re.MULTILINE), by) for name, unit, line, by in REPORT)
+LABELS = (*(f"{line.partition(':')[0]}:" for _, _, line, _ in REPORT if line[0] != "("), "total time:", "time elapsed:")
 PERCENTILE_LINES = (
     re.compile(rf"^[ \t]*(\d{{1,3}})th percentile:[ \t]+{NUMBER}$", re.MULTILINE),
     re.compile(rf"^[ \t]*approx\.[ \t]+(\d{{1,3}}) percentile:[ \t]+{NUMBER}ms$", re.MULTILINE),
@@ -102,6 +104,13 @@ def read_measures(text: str) -> dict[str, Measure]:
         if name not in measures and (match := line.search(text)):
             measures[name] = Measure(float(match[1]) * by, unit)
     return measures
+
+
+def unread(text: str) -> tuple[str, ...]:
+    """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
+    lines = [line for line in text.split("\n") if line.strip(" \t").startswith(LABELS)]
+    unread = [line.strip() for line in lines if not any(reader.match(line) for _, _, reader, _ in READERS)]
+    return unread_lines(unread)
 
 
 def percentile_lines(text: str) -> list[tuple[int, float]]:

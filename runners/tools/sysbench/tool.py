@@ -112,7 +112,17 @@ class Sysbench(Tool):
 
     name = "sysbench"
     program = "sysbench"
-    always = ("Threads fairness:", "events (avg/stddev):", "execution time (avg/stddev):")
+    always = (
+        "ignored errors:|deadlocks:",
+        "total time:|time elapsed:",
+        "total number of events:",
+        "min:",
+        "avg:",
+        "max:",
+        "Threads fairness:",
+        "events (avg/stddev):",
+        "execution time (avg/stddev):",
+    )
     beginnings = ("SQL statistics:", "OLTP test statistics:", "Number of threads: ")
     on_path = ("sysbench",)
     in_folder = ("psql",)
@@ -275,7 +285,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
             *consistency.doubts(text, measures),
             *(consistency.percentile_doubts(text, histogram) if histogram else ()),
         ),
-        remarks=(*report.remarks(text, measures), *progress.remarks, *_end_remarks(outputs)),
+        remarks=(*report.remarks(text, measures), *report.unread(text), *progress.remarks, *_end_remarks(outputs)),
     )
 
 

@@ -45,6 +45,7 @@ REPORTS = (
         printed(r"reads: 11914.10", "reads: 19114.10"),
         "progress",
     ),
+    Corruption("1.1-progress", "the last second", printed(r"^\[ 6s \]", "[ 60s ]"), "progress"),
     Corruption("0.5-plain", "the average, without progress", printed(r"7.94ms", "9.74ms"), "latency-sum"),
     Corruption("0.5-progress", "the rate of transactions dropped", printed(r"^ +transactions.*\n", ""), FAILED),
     # 1.1: events per second, time elapsed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -134,3 +135,16 @@ def test_a_percentile_that_was_not_asked_for_is_none() -> None:
 
 def test_lines_that_end_as_on_windows_are_read_alike() -> None:
     assert values(parsed(OF_0_5.replace("\n", "\r\n"))) == values(parsed(OF_0_5))
+
+
+def test_deadlocks_of_the_first_0_5_are_its_ignored_errors() -> None:
+    whole = parsed(OF_0_5)
+    renamed = parsed(re.sub("ignored errors:", "deadlocks:     ", OF_0_5))
+    assert renamed.measures == whole.measures
+
+
+def test_a_line_whose_number_cannot_be_read_is_remarked() -> None:
+    result = parsed(re.sub(r"(ignored errors: +)1", r"\g<1>l", OF_0_5))
+    assert "ignored_errors" not in result.measures
+    assert any(remark.startswith("The line 'ignored errors:") for remark in result.remarks)
+    assert not any(remark.startswith("The line") for remark in parsed(OF_0_5).remarks)
