@@ -17,6 +17,14 @@ ABORTED = re.compile(r"Run was aborted(?:; the above results are incomplete\.| d
 ABORTED_CLIENT = re.compile(r"(?:^|pgbench: error: )client \d{1,9} .{0,200}\baborted\b", re.IGNORECASE)
 ERROR = re.compile(r"^(?:pgbench: (?:error|fatal): |(?:ERROR|FATAL|PANIC): |client \d{1,9} )", re.IGNORECASE)
 MESSAGE = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: )", re.MULTILINE)
+# "pgbench: Fehler: ...": what a translation calls an error, a warning or the end of a run.
+TRANSLATED = re.compile(
+    r"^pgbench: (?!error|warning|fatal|detail|hint|info|debug)[^\s:]{1,40} ?[:\uff1a] ", re.MULTILINE
+)
+IN_ANOTHER_LANGUAGE = (
+    "pgbench's messages are not in English, so that nothing tells whether the run was aborted: send its exit code, or "
+    "run it with LC_ALL=C."
+)
 # When threads begin and end, on a machine that has other things to do.
 SLACK_S, SLACK_SHARE = 0.1, 0.01
 # A gap between transactions offered at random that is this many times the average comes once in 500 million.
@@ -32,6 +40,8 @@ def failure(outputs: Outputs, messages: str | None = None) -> str:
     returncode = outputs.returncode
     aborted = is_aborted(stdout) or is_aborted(stderr)
     if not returncode and not aborted:
+        if returncode is None and TRANSLATED.search(f"{stdout}\n{stderr}"):
+            return IN_ANOTHER_LANGUAGE
         incomplete = _incomplete(read_summary(stdout))
         return f"pgbench was aborted: {incomplete}." if incomplete else ""
     errors = main_errors(all_errors(stdout, stderr))

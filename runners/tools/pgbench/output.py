@@ -83,6 +83,9 @@ FIRST_LINE = "transaction type: "
 TRIES_LINE = re.compile(r"^maximum number of tries: ", re.MULTILINE)
 # "pgbench (16.4)" is of a server of the same version; "pgbench (PostgreSQL) 16.4" is what --version prints.
 BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
+# What a server of PostgreSQL calls itself, with its packager in parentheses; others add names of their own.
+SERVER = re.compile(r"^pgbench \(\d.{0,100}, server (\S.{0,100})\)$", re.MULTILINE)
+POSTGRESQL = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}(?:devel|(?:alpha|beta|rc)\d{0,3})?(?: \(.*\))?")
 VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
 SCRIPT_LINE = re.compile(r"SQL script \d{1,9}: (.{1,400})")
 WEIGHT_LINE = re.compile(r" - weight: (\d{1,9}) \(")
@@ -164,6 +167,12 @@ def unread(stdout: str) -> tuple[str, ...]:
     """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
     lines = [line for line in stdout.split("\n") if line.startswith(BEGINNINGS)]
     return unread_lines([line for line in lines if not any(line_of.match(line) for line_of in SUMMARY_LINES.values())])
+
+
+def other_servers(stdout: str) -> tuple[str, ...]:
+    """Return a remark on a server that calls itself otherwise than PostgreSQL does."""
+    names = [name for name in SERVER.findall(stdout) if not POSTGRESQL.fullmatch(name)]
+    return tuple(f"The server calls itself {name}: it may be another than PostgreSQL." for name in names[:1])
 
 
 def warnings(stderr: str) -> tuple[str, ...]:

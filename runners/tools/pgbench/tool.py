@@ -263,6 +263,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         *latencies.remarks,
         *output.warnings(f"{stderr}\n{stdout}"),
         *output.unread(stdout),
+        *output.other_servers(stdout),
         *reports.remarks,
         *ending.end_remarks(outputs),
     ]

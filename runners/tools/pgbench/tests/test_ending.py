@@ -171,3 +171,12 @@ LONGEST_SENTENCE = 2_000
 def test_a_long_line_makes_no_long_sentence() -> None:
     for piece in ("client 1 ", "pgbench: error: client 1 ", "aborted client 3 ", "Run was aborted"):
         assert len(failure(Outputs(None, (piece * 60_000).encode(), b""))) < LONGEST_SENTENCE
+
+
+def test_messages_in_another_language_tell_no_end_unless_the_code_does() -> None:
+    outputs = recorded("18", "plain")
+    stderr = "pgbench: Fehler: Lauf wurde abgebrochen; die obigen Ergebnisse sind unvollständig.\n".encode()
+    unknown = replace(outputs, returncode=None, stderr=stderr)
+    assert "not in English" in failure(unknown)
+    assert failure(replace(unknown, returncode=0)) == ""
+    assert failure(replace(unknown, stderr=b"pgbench: warning: scale option ignored\n")) == ""

@@ -259,3 +259,19 @@ def test_a_summary_without_its_failures_is_no_result(version: str) -> None:
     stdout = b"".join(line for line in outputs.stdout.splitlines(keepends=True) if b"failed transactions" not in line)
     result = PGBENCH.parse(UNLOGGED, replace(outputs, stdout=stdout))
     assert "no line with the number of failed transactions" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("server", "remarks"),
+    [
+        ("15.18 (Debian 15.18-0+deb12u1)", 0),
+        ("19devel", 0),
+        ("16.4.1", 0),
+        ("11.2-YB-2024.2.0.0-b0", 1),
+    ],
+)
+def test_a_server_that_calls_itself_otherwise_is_remarked(server: str, remarks: int) -> None:
+    outputs = recorded("18", "plain")
+    text = b"pgbench (18.4, server " + server.encode() + b")\n" + outputs.stdout.partition(b"\n")[2]
+    result = PGBENCH.parse(UNLOGGED, replace(outputs, stdout=text))
+    assert sum(remark.startswith(f"The server calls itself {server}") for remark in result.remarks) == remarks
