@@ -55,8 +55,9 @@ def columns(reports: Sequence[Report]) -> dict[str, list[float | None]]:
     filled_s = 0
     for report, span in zip(reports, spans([report.at_s for report in reports]), strict=True):
         for metric, value in report.values(span.known_s).items() if span.known_s else ():
-            column = columns.setdefault(metric, [0.0] * filled_s)
-            column.extend([None] * (span.passed_s - span.known_s) + [value] * span.known_s)
+            if metric not in columns:
+                columns[metric] = [0.0] * filled_s
+            columns[metric] += [None] * (span.passed_s - span.known_s) + [value] * span.known_s
         filled_s += span.passed_s
     return columns
 

@@ -19,7 +19,7 @@ REASON_LENGTH = 500
 
 # What a terminal makes of a text that was copied from it: colours, titles, sets of characters.
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
-BYTE_ORDER_MARK = "\ufeff"
+BYTE_ORDER_MARK, UTF_16_MARKS = "\ufeff", (b"\xff\xfe", b"\xfe\xff")
 LONGEST_PREFIX, LONGEST_LINE, MOST_LINES = 60, 80, 10
 # Of a quotation, a list or a comment.
 MARK = re.compile(r"[ \t>|*#-]+")
@@ -31,7 +31,9 @@ def text_of(output: bytes) -> str:
     Lines may end as Windows or a terminal ends them; colours, blanks at their ends and a margin of all are no part of
     them.
     """
-    text = output.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    # PowerShell writes what it redirects so.
+    encoding = "utf-16" if output[:2] in UTF_16_MARKS else "utf-8"
+    text = output.decode(encoding, errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, ""))
     lines = text.split("\n") if "\n" in text else text.split("\r")
     text = "\n".join(line.rstrip(" \t\r") for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
 from runners.tools.printed import text_of
@@ -41,6 +42,7 @@ LATE = re.compile(
 )
 # What transactions come to, each of which ended, failed or was skipped.
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
+MOST_DOUBTS = 2
 RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
@@ -114,10 +116,10 @@ def script_doubts(
     ended = [(int(since_18 or before), float(rate)) for since_18, before, rate in SCRIPT_ENDED.findall(stdout)]
     counts = [count for count, _ in ended]
     if len(shares) == scripts:
-        yield from _script_share_doubts(shares, threads, measures)
+        yield from islice(_script_share_doubts(shares, threads, measures), MOST_DOUBTS)
     if len(ended) == scripts:
         yield from _sum_doubts(counts, measures["transactions"].value, threads)
-        yield from _script_rate_doubts(ended, measures)
+        yield from islice(_script_rate_doubts(ended, measures), MOST_DOUBTS)
         if reduction and spec.log_sampling_rate == 1 and threads == 1:
             yield from _log_doubts(counts, _logged_counts(reduction, scripts))
 

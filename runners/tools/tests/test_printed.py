@@ -32,6 +32,12 @@ def test_a_text_is_the_same_however_a_terminal_or_an_editor_has_kept_it(output: 
     assert text_of(output.encode()) == TEXT
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_what_powershell_redirected_is_read(encoding: str) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    assert text_of(f"{mark}{TEXT}".replace("\n", "\r\n").encode(encoding)) == TEXT
+
+
 def test_what_only_resembles_a_colour_stays() -> None:
     assert text_of(b"\x1b and \x1b[ and [0m") == "\x1b and \x1b[ and [0m"
 
