@@ -152,7 +152,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
         **texts.memory(sections.get("meminfo", "")),
     }
-    if cpu.get("hypervisor") or set(facts["virtualization"]) - CONTAINERS:
+    if cpu.get("hypervisor") or cpu.get("virtualization_type") or set(facts["virtualization"]) - CONTAINERS:
         facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
     remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]

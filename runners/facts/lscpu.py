@@ -30,6 +30,8 @@ EXTREMES: Mapping[str, Callable[[Sequence[Any]], Any]] = {"min_mhz": min, "max_m
 OF_A_KIND = ("threads_per_core", "cores_per_socket", "cores_per_cluster")
 # The ARM machines that are built with several sockets; on all others, lscpu's "sockets" may be clusters of one.
 SEVERAL_SOCKETS = re.compile("Neoverse|Kunpeng|TaiShan|ThunderX|Ampere|Altra|A64FX", re.IGNORECASE)
+# Of a hypervisor that it cannot name, lscpu 2.2x prints what lies behind its table of names.
+NO_VENDORS = ("vertical", "horizontal")
 # Kernels of these did not say for long in which socket a core is, and in a partition still do not.
 PLACELESS = ("ppc", "sparc", "s390")
 
@@ -143,6 +145,8 @@ def _value(name: str, text: str) -> Any:
         return None
     if name in COUNTS:
         return count(text, MOST_CPUS)
+    if name == "hypervisor" and text in NO_VENDORS:
+        return None
     if name not in DECIMALS:
         return text[:LONGEST_NAME]
     number = decimal(text.replace(",", "."))
@@ -150,7 +154,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _unreadable(lines: Sequence[_Line]) -> Iterator[str]:
-    for line in filter(lambda line: line.value, lines):
+    for line in filter(lambda line: line.value and line.value not in NO_VENDORS, lines):
         is_zero = line.name in DECIMALS and not decimal(line.value.replace(",", ".")) and line.value[:1] == "0"
         if _value(line.name, line.value) is None and not is_zero:
             yield f"lscpu prints {line.value[:40]!r} as {line.label}, which is no such number: it is left out."

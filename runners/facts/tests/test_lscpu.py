@@ -181,6 +181,12 @@ def test_a_vendor_that_lscpu_does_not_know_is_none():
     assert parse("Hypervisor vendor:     (null)\nVendor ID: -").facts == {}
 
 
+def test_a_hypervisor_without_a_name_has_none_but_its_guest_is_one():
+    parsed = parse(flat(4, 2, 2, 1, "Hypervisor vendor: vertical", "Virtualization type: full"))
+    assert (parsed.facts.get("hypervisor"), parsed.facts["virtualization_type"]) == (None, "full")
+    assert parsed.remarks == ()
+
+
 def test_sockets_of_unlike_cores_are_not_multiplied():
     # 40 cores of 8 threads in 6 sockets, of which lscpu rounds 6.7 cores each down.
     assert shape(flat(320, 8, 6, 6)) == (320, None, None, None, None)
