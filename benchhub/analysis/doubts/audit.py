@@ -6,7 +6,7 @@ known (None) is not checked.
 
 from __future__ import annotations
 
-from .checks import counts, latencies, moments, rates, threads
+from .checks import counts, latencies, rates, threads
 from .checks.latencies import LITTLES_LAW_TOLERANCE as LITTLES_LAW_TOLERANCE
 from .doubt import Doubt, weighed
 from .evidence import Evidence as Evidence
@@ -27,7 +27,6 @@ CHECKS = (
     rates.busy_clients,
     rates.progress,
     rates.progress_latency,
-    moments.progress_moments,
     rates.connecting,
     counts.logged_count,
     counts.commits,

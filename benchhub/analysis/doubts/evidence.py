@@ -21,15 +21,6 @@ class Shape:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
-class Second:
-    """The transactions of one second: their rate, and the average and standard deviation of their latencies."""
-
-    tps: float
-    average_ms: float
-    stddev_ms: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """The numbers of one run, as asked for, as printed and as counted elsewhere.
@@ -44,8 +35,7 @@ class Evidence:
     a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
-    `progress_busy_s` the seconds that they took together, and `progress_latencies` their latencies, where every second
-    up to the last report has them. `pause_average_ms` is what clients that think waited
+    and `progress_busy_s` the seconds that they took together. `pause_average_ms` is what clients that think waited
     before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
     """
 
@@ -77,7 +67,6 @@ class Evidence:
     histogram: Shape | None = None
     progress: Sequence[float] = ()
     progress_busy_s: Sequence[float] = ()
-    progress_latencies: Sequence[Second] = ()
     failures_by_kind: Sequence[int] = ()
     retried_transactions: int | None = None
     retries: int | None = None

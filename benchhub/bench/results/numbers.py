@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from benchhub.analysis.doubts.evidence import Evidence, Second, Shape
+from benchhub.analysis.doubts.evidence import Evidence, Shape
 from runners import tools
 from runners.contract import Histogram, RunResult, RunSpec
 
@@ -21,6 +22,8 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
     values = {name: measure.value for name, measure in result.measures.items()}
     tool = tools.get(spec.tool)
     expectation = tool.expectation(spec.parameters)
+    rates = next((series.numbers for series in result.series if series.metric == "tps"), ())
+    is_uneven = _has_late_reports(result, rates)
     return Evidence(
         clients=spec.clients,
         threads=spec.threads,
@@ -39,9 +42,8 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         connection_time_ms=values.get("average_connection_time_ms"),
         pause_average_ms=values.get("think_average_ms", 0.0),
         longest_pause_ms=expectation.longest_pause_ms,
-        progress=next((series.numbers for series in result.series if series.metric == "tps"), ()),
-        progress_busy_s=_busy_s(result, tool.unit.lower()),
-        progress_latencies=_seconds(result, tool.unit.lower()),
+        progress=() if is_uneven else rates,
+        progress_busy_s=() if is_uneven else _busy_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
@@ -52,6 +54,13 @@ def _logged_share(spec: RunSpec, result: RunResult) -> float:
     return result.histograms[0].sampling_rate if result.histograms else spec.log_sampling_rate
 
 
+def _has_late_reports(result: RunResult, rates: Sequence[float]) -> bool:
+    """Tell whether a report came late by seconds, so that the seconds are only about its own: all have its values."""
+    latencies = next((series.numbers for series in result.series if series.metric == "latency_ms"), rates)
+    lengths = [len(list(rows)) for _, rows in groupby(zip(rates, latencies, strict=False))]
+    return len(set(lengths[:-1])) > 1
+
+
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:
     """Return for each second how long its transactions took together, refused ones too where they are apart."""
     lines = {series.metric: series.numbers for series in result.series}
@@ -59,16 +68,6 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
     refused = lines.get("refused_writes", (0.0,) * len(latencies))
     seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)
     return [(rate + refused_rate) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds]
-
-
-def _seconds(result: RunResult, rate_name: str) -> list[Second]:
-    """Return rate, average and deviation of each second; none where the report of a second is missing."""
-    lines = {series.metric: series.values for series in result.series}
-    columns = [lines.get(name, ()) for name in (rate_name, "latency_ms", "latency_stddev_ms")]
-    rows = list(zip(*columns, strict=True)) if len({len(column) for column in columns}) == 1 else []
-    if any(value is None for row in rows for value in row):
-        return []
-    return [Second(*(value or 0.0 for value in row)) for row in rows]
 
 
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:

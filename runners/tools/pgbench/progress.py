@@ -18,6 +18,8 @@ from runners.contract import Series
 from runners.tools import gaps
 from runners.tools.printed import unread_remarks
 
+from .moments import Moment
+
 NUMBER = r"(?:\d+(?:\.\d+)?|-?nan|-?inf)"
 BEGINNING = "progress: "
 PROGRESS_LINE = re.compile(
@@ -45,11 +47,14 @@ FIRST_EPOCH_S = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The series of the reports, remarks on those that are in none, and the seconds of the run at which they came."""
+    """The series of the reports, remarks on those that are in none, the seconds of the run at which they came,
+    and what each says; nothing where not all can be read.
+    """
 
     series: tuple[Series, ...] = ()
     remarks: tuple[str, ...] = ()
     times_s: tuple[float, ...] = ()
+    moments: tuple[Moment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,13 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
         *gaps.remarks(columns),
         *_otherwise(messages, printed),
     )
-    return Progress(tuple(series), remarks, tuple(report.at_s for report in timed))
+    times_s = tuple(report.at_s for report in timed)
+    return Progress(tuple(series), remarks, times_s, tuple(map(_moment, within)) if len(within) == len(lines) else ())
+
+
+def _moment(report: Report) -> Moment:
+    values = _values(report.line, 1)
+    return Moment(report.at_s, values["tps"], values["latency_ms"], values["latency_stddev_ms"])
 
 
 def _lines(text: str) -> list[str]:

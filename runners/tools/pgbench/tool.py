@@ -18,7 +18,7 @@ from runners.tools.printed import main_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, output, progress
+from . import command, consistency, ending, kinds, moments, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED
@@ -285,6 +285,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *consistency.doubts(spec, outputs, reduction, measures),
             *consistency.progress_doubts(reports.series, measures),
             *consistency.time_doubts(reports.times_s, measures),
+            *([] if parameters.think else moments.doubts(reports.moments, measures)),
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )

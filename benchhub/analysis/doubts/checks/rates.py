@@ -18,6 +18,8 @@ THINKING_END_SHARE = 0.01
 THINKING_BOUND_SHARE = 0.95
 FEWEST_SECONDS, SHORT_S = 5, 0.5
 PROGRESS_TOLERANCE = 0.05
+# How much faster than ever before the last moment may be, where other load on the host has just ended.
+FASTEST_AFTER = 3.0
 
 
 def busy_clients(evidence: Evidence) -> Finding | None:
@@ -128,7 +130,7 @@ def progress(evidence: Evidence) -> Finding | None:
     unreported_s = max(0.0, lasted_s - len(evidence.progress))
     # Of a few seconds none need have been the fastest: they bound nothing that came after them.
     is_bounded = len(evidence.progress) >= FEWEST_SECONDS or unreported_s < SHORT_S
-    after = 1.5 * peak * unreported_s if is_bounded else math.inf
+    after = FASTEST_AFTER * peak * unreported_s if is_bounded else math.inf
     if -allowed <= evidence.transactions - reported <= allowed + after:
         return None
     return "progress", (

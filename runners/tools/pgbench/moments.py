@@ -1,0 +1,97 @@
+"""Check number, sum and sum of squares of the latencies that reports of progress leave over for the run's last moment.
+
+Reports cover a run but for what ended after the last of them. The summary minus the reports is what that moment had:
+its squares can be neither too few for its sum (Cauchy-Schwarz) nor so many that a transaction took longer than the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from runners.contract import Doubt, Measure
+from runners.tools import gaps
+
+# Times are printed to a tenth; rates to a tenth, latencies to a thousandth; and threads count while they are read.
+TIME_ROUNDING_S, RATE_ROUNDING, LATENCY_ROUNDING_MS, UNLOCKED_SHARE = 0.051, 0.05, 0.0005, 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A report of progress: the second of the run at its end, its rate, and average and deviation of its latencies."""
+
+    at_s: float
+    tps: float
+    average_ms: float
+    stddev_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A total that is left over, and by how much it may be more or less."""
+
+    total: float
+    error: float
+
+    @property
+    def least(self) -> float:
+        return self.total - self.error
+
+    @property
+    def most(self) -> float:
+        return max(0.0, self.total + self.error)
+
+
+def _rest(total: float, moments: Sequence[Moment], per_s: Sequence[float], rounding: float) -> Rest:
+    """Subtract what the reports have; a time that is off moves only the difference to the next report."""
+    steps_s = [after - before for before, after in pairwise([0.0, *(moment.at_s for moment in moments)])]
+    moved = per_s[-1] + sum(abs(after - before) for before, after in pairwise(per_s))
+    told = sum(step_s * value for step_s, value in zip(steps_s, per_s, strict=True))
+    return Rest(total - told, TIME_ROUNDING_S * moved + rounding + UNLOCKED_SHARE * total)
+
+
+def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where average and standard deviation of the latencies cannot be those of the reports."""
+    names = ("transactions", "latency_average_ms", "latency_stddev_ms", "tps")
+    # Old versions count what they skipped among the transactions of a report.
+    has_skipped = "skipped_transactions" in measures and measures["skipped_transactions"].value
+    if not moments or has_skipped or not all(name in measures for name in names) or _has_gaps(moments):
+        return
+    count, average_ms, stddev_ms, _ = (measures[name].value for name in names)
+    lasted_ms = 1000 * count / measures.get("tps_including", measures["tps"]).value
+    counts, sums, squares = _rests(moments, count, average_ms, stddev_ms)
+    has_too_few = squares.total < -squares.error or max(0.0, sums.least) ** 2 > squares.most * counts.most
+    if has_too_few or squares.least > sums.most * lasted_ms:
+        yield Doubt(
+            "progress",
+            f"An average of {average_ms:.4g} ms and a standard deviation of {stddev_ms:.4g} ms do not follow from the "
+            "reports of progress: what is left over for the run's last moment cannot be.",
+        )
+
+
+def _has_gaps(moments: Sequence[Moment]) -> bool:
+    return any(span.known_s != span.passed_s for span in gaps.spans([moment.at_s for moment in moments]))
+
+
+def _rests(moments: Sequence[Moment], count: float, average_ms: float, stddev_ms: float) -> tuple[Rest, Rest, Rest]:
+    """Return the number, the sum and the sum of squares of the latencies that no report has."""
+    squares = [moment.stddev_ms**2 + moment.average_ms**2 for moment in moments]
+    steps_s = max(moment.at_s for moment in moments) / len(moments)
+    printed = sum(moment.tps * (moment.average_ms + moment.stddev_ms) for moment in moments) * steps_s
+    rounding_ms = 4 * LATENCY_ROUNDING_MS * (count * (average_ms + stddev_ms) + printed)
+    return (
+        _rest(count, moments, [moment.tps for moment in moments], RATE_ROUNDING * steps_s * len(moments)),
+        _rest(
+            count * average_ms,
+            moments,
+            [moment.tps * moment.average_ms for moment in moments],
+            RATE_ROUNDING * steps_s * sum(moment.average_ms for moment in moments) + 2 * LATENCY_ROUNDING_MS * count,
+        ),
+        _rest(
+            count * (average_ms**2 + stddev_ms**2),
+            moments,
+            [moment.tps * square for moment, square in zip(moments, squares, strict=True)],
+            RATE_ROUNDING * steps_s * sum(squares) + rounding_ms,
+        ),
+    )

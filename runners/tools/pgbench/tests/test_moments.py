@@ -1,0 +1,45 @@
+"""What the reports of progress leave over of the summary is the run's last moment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runners.contract import Measure
+from runners.tools.pgbench.moments import Moment, doubts
+
+# 60 seconds of 1,000 transactions of 10 +/- 5 ms, by 10 clients.
+REPORTED = [Moment(float(second), 1_000.0, 10.0, 5.0) for second in range(1, 61)]
+SUMMARY = {"transactions": 60_000, "latency_average_ms": 10.0, "latency_stddev_ms": 5.0, "tps": 1_000.0}
+
+
+def is_doubted(moments: list[Moment], **changes: float) -> bool:
+    values = {**SUMMARY, **changes}
+    return bool(list(doubts(moments, {name: Measure(value, "") for name, value in values.items()})))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"latency_stddev_ms": 4.98}, False),  # (5^2 - 4.98^2) x 60,000 = 11,976 of 7,500,000 square ms: rounding
+        ({"latency_stddev_ms": 4.0}, True),
+        ({"latency_stddev_ms": 60.0}, True),  # one transaction would have had to take longer than the run
+        ({"latency_average_ms": 9.5}, True),
+        ({"transactions": 60_300}, False),  # 300 that ended after the last report
+        ({"latency_stddev_ms": 4.0, "skipped_transactions": 7}, False),
+    ],
+)
+def test_average_and_deviation_follow_from_the_reports(changes: dict[str, float], *, expected: bool) -> None:
+    assert is_doubted(REPORTED, **changes) == expected
+
+
+def test_a_report_that_comes_late_is_of_all_the_time_before_it() -> None:
+    late = [*REPORTED[:10], replace(REPORTED[12], at_s=13.4), *REPORTED[13:]]
+    assert not is_doubted(late)
+    assert is_doubted(late, latency_stddev_ms=4.0)
+
+
+def test_missing_reports_tell_nothing() -> None:
+    assert not is_doubted([*REPORTED[:10], *REPORTED[50:]], latency_stddev_ms=4.0)
