@@ -16,9 +16,8 @@ from itertools import pairwise
 
 from runners.contract import Series
 from runners.tools import gaps
+from runners.tools.moments import Moment
 from runners.tools.printed import unread_remarks
-
-from .moments import Moment
 
 NUMBER = r"(?:\d+(?:\.\d+)?|-?nan|-?inf)"
 BEGINNING = "progress: "

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
-from runners.tools import seconds
+from runners.tools import moments, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
@@ -18,7 +18,7 @@ from runners.tools.printed import main_errors, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
-from . import command, consistency, ending, kinds, moments, output, progress
+from . import command, consistency, ending, kinds, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .kinds import PUBLISHED

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runners.contract import Measure
-from runners.tools.pgbench.moments import Moment, doubts
+from runners.tools.moments import Moment, doubts
 
 # 60 seconds of 1,000 transactions of 10 +/- 5 ms, by 10 clients.
 REPORTED = [Moment(float(second), 1_000.0, 10.0, 5.0) for second in range(1, 61)]

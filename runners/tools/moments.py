@@ -47,8 +47,8 @@ def _rest(total: float, moments: Sequence[Moment], per_s: Sequence[float], round
     """Subtract what the reports have; a time that is off moves only the difference to the next report."""
     steps_s = [after - before for before, after in pairwise([0.0, *(moment.at_s for moment in moments)])]
     moved = per_s[-1] + sum(abs(after - before) for before, after in pairwise(per_s))
-    told = sum(step_s * value for step_s, value in zip(steps_s, per_s, strict=True))
-    return Rest(total - told, TIME_ROUNDING_S * moved + rounding + UNLOCKED_SHARE * total)
+    reported = sum(step_s * value for step_s, value in zip(steps_s, per_s, strict=True))
+    return Rest(total - reported, TIME_ROUNDING_S * moved + rounding + UNLOCKED_SHARE * total)
 
 
 def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
