@@ -15,8 +15,6 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from benchhub.analysis.words import count
-
 from . import audit
 from .devices import device
 from .models import Failure
@@ -58,8 +56,7 @@ def _seconds_full(failures: QuerySet[Failure], most: int) -> int:
 
 def refused_text(seconds: int) -> str:
     """Say that too much failed, and when the next attempt is looked at."""
-    minutes = count(math.ceil(seconds / 60), "minute")
-    return f"{REFUSED} Try again in {minutes}, or ask an administrator for a new password."
+    return f"{REFUSED} Try again in {math.ceil(seconds / 60)} min, or ask an administrator for a new password."
 
 
 def checked(request: HttpRequest, user: Any, is_right: Callable[[], bool], refusal: str) -> str:
