@@ -24,7 +24,8 @@ class TakeBackForm(forms.Form):
     )
 
     def __init__(self, *args: Any, price: ListPrice, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.price = price
         field = cast(forms.ChoiceField, self.fields["scope"])
         field.choices = [(ALONE, "this price alone"), *self._import_choices()]

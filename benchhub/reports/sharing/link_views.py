@@ -138,10 +138,10 @@ def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: boo
             return to_page
         audit.note_refused_key(request, audit.WRONG_LINK_PASSWORD, f"link {link.pk} of snapshot {link.snapshot_id}")
     status = 429 if problem == passwords.TOO_MANY else 403 if problem else 200
-    response = _rendered("shared/password.html", {"problem": problem, "address": address}, status)
+    page = _rendered("shared/password.html", {"problem": problem, "address": address}, status)
     if status == 429:
-        response.headers["Retry-After"] = str(int(passwords.WAIT.total_seconds()))
-    return response
+        page.headers["Retry-After"] = str(int(passwords.WAIT.total_seconds()))
+    return page
 
 
 def _rendered(template: str, context: dict[str, str], status: int) -> HttpResponse:
