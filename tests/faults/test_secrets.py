@@ -97,7 +97,6 @@ def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and
     assert [secret for secret in secrets if secret in text] == []
 
 
-@pytest.mark.whole
 def test_a_traceback_of_the_worker_shows_no_secret(rig, site, system, secrets):
     """The warehouse refuses an answer: what is logged names the run and the error, not what was at hand."""
     from django.db import connection

@@ -17,7 +17,7 @@ from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import AddView, RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hardware.forms import PriceForm, RateForm
-from benchhub.catalog.hardware.taking_back import ALREADY, TakeBackForm, take_back_text
+from benchhub.catalog.hardware.taking_back import ALREADY, TakeBackForm
 from benchhub.ui.acts import explain
 
 TAKE_BACK = serializer_of(TakeBackForm, "PriceTakeBack")
@@ -84,7 +84,7 @@ class Prices(AddView):
             raise problems.invalid(problems.of_form(form))
         if not (number := form.take_back(request.user)):
             raise problems.Problem(409, ALREADY)
-        explain(request, take_back_text(price, number))
+        explain(request, form.text(number))
         return Response(self.get_serializer(self.get_object()).data)
 
 

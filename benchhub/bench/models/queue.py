@@ -14,7 +14,7 @@ from benchhub.catalog.models.hosts import Host
 
 from .states import State
 
-KEPT_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), 1000
+KEPT_FOR, FOUND_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), timedelta(days=60), 1000
 OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -78,11 +78,11 @@ class WatchQuerySet(models.QuerySet["Watch"]):
     def forget(self) -> int:
         """Delete those of runs that ended for good a day ago or more, and return how many.
 
-        What failed or was lost keeps its watch: a new attempt goes on with its fence. Those of the last days are found
+        What failed or was lost keeps its watch: a new attempt goes on with its fence. Those of two months are found
         by their index, and failures of years are not among them.
         """
         over = {"run__state__in": [State.SUCCEEDED, State.CANCELLED]}
-        is_old = Q(next_look_at__lt=Now() - KEPT_FOR, next_look_at__gte=Now() - 8 * KEPT_FOR)
+        is_old = Q(next_look_at__lt=Now() - KEPT_FOR, next_look_at__gte=Now() - FOUND_FOR)
         keys = list(self.filter(is_old, **over).values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
         return self.filter(pk__in=keys).delete()[0]
 

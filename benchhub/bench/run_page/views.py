@@ -46,7 +46,9 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def run_part(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """Answer with a part of the page that is fetched when it is opened."""
+    """Answer with a part of the page that is fetched when it is opened; whoever asks by hand gets the whole page."""
+    if "HX-Request" not in request.headers:
+        return redirect(f"{reverse('run', args=[pk])}?{request.GET.urlencode()}".rstrip("?"))
     page = RunPage(get_object_or_404(runs(), pk=pk), tuple(numbers_in(request.GET.get("with", ""))))
     if (part := page.part(name)) is None:
         raise Http404

@@ -33,12 +33,17 @@ class TakeBackForm(forms.Form):
             field.widget, self.initial["scope"] = forms.HiddenInput(), ALONE
 
     def _import_choices(self) -> list[tuple[str, str]]:
-        """Offer the import where more than this price of it is in force."""
+        """Offer the import where another price of it than this is in force."""
         price_import = self.price.price_import
-        number = price_import.prices.in_force().count() if price_import else 0
-        if price_import is None or number < 2:
+        if price_import is None or not price_import.prices.in_force().exclude(pk=self.price.pk).exists():
             return []
-        return [(IMPORT, f"all {number:,} prices in force of the {price_import}")]
+        number = price_import.prices.in_force().count()
+        return [(IMPORT, f"all {count(number, 'price')} in force of the {price_import}")]
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether nothing is left to take back: neither the price nor anything else of its import."""
+        return self.price.taken_back_at is not None and not self._import_choices()
 
     def take_back(self, user: Any) -> int:
         """Take back what was chosen, and return how many prices that were; 0 where somebody was first."""
@@ -46,9 +51,10 @@ class TakeBackForm(forms.Form):
             return ListPrice.objects.filter(price_import=self.price.price_import).take_back(user)
         return ListPrice.objects.filter(pk=self.price.pk).take_back(user)
 
-
-def take_back_text(price: ListPrice, number: int) -> str:
-    """Say what was taken back: the price, and how many of its import with it; nothing where somebody was first."""
-    if not number:
-        return ALREADY
-    return f"Taken back: {price}" + (f", and {count(number - 1, 'price')} of its import." if number > 1 else ".")
+    def text(self, number: int) -> str:
+        """Say what was taken back: the price, or how many of its import; where it was none, that somebody was first."""
+        if not number:
+            return ALREADY
+        if self.cleaned_data["scope"] == IMPORT:
+            return f"Taken back: {count(number, 'price')} of the {self.price.price_import}."
+        return f"Taken back: {self.price}."

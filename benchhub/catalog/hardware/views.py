@@ -24,7 +24,7 @@ from benchhub.ui.pages import Crumb, FormPage
 from .forms import HardwareForm, PriceForm, RateForm, amount_help
 from .price_list import PriceListForm
 from .price_list_page import price_list_page
-from .taking_back import ALONE, ALREADY, IMPORT, TakeBackForm, take_back_text
+from .taking_back import ALONE, ALREADY, IMPORT, TakeBackForm
 
 HARDWARE_COLUMNS = (
     Column("name", "Hardware", ("name", "-revision")),
@@ -196,11 +196,11 @@ def price_take_back(request: HttpRequest, pk: int) -> HttpResponse:
     price = get_object_or_404(ListPrice.objects.select_related("price_import__made_by"), pk=pk)
     form = TakeBackForm(request.POST or None, price=price, initial={"scope": request.GET.get("scope", ALONE)})
     if request.method == "POST" and form.is_valid():
-        text = take_back_text(price, form.take_back(request.user))
+        text = form.text(form.take_back(request.user))
         explain(request, text)
         messages.success(request, text)
         return redirect("prices")
-    if price.taken_back_at:
+    if form.is_settled:
         messages.info(request, ALREADY)
         return redirect("prices")
     title, crumb = f"Take back {price}?", Crumb.to("prices", "Prices")

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BigIntegerField, Func, OuterRef, QuerySet
+from django.db.models import BigIntegerField, F, Func, OuterRef, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from benchhub.bench.models import Run, System
 
 # Of 250 repeats the scatter is known within a tenth; older ones are of another state of the host.
-MOST_RUNS_OF_SYSTEM, MOST_RUNS = 250, 2_000
+MOST_RUNS_OF_SYSTEM, MOST_RUNS_OF_HOST = 250, 2_000
 
 
 def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, list[list[list[float]]]]:
@@ -21,10 +22,12 @@ def repeats(hosts: Sequence[int], protocol_digests: Iterable[str]) -> dict[int, 
     """
     rows = (
         Run.objects.filter(pk__in=_newest(hosts, list(protocol_digests)))
+        .alias(newness=Window(RowNumber(), partition_by=F("system__instance__host"), order_by="-pk"))
+        .filter(newness__lte=MOST_RUNS_OF_HOST)
         .order_by("-pk")
         .values_list(
             "system__instance__host", "system_id", "protocol_id", "clients", "experiment_id", "result__throughput"
-        )[:MOST_RUNS]
+        )
     )
     values: dict[int, dict[tuple[int, str, int], dict[int, list[float]]]] = {}
     for host, system, protocol, clients, experiment, throughput in rows:

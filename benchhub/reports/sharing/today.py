@@ -20,6 +20,8 @@ from benchhub.reports.prices.orders import Costs, NoPrice
 from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.terms import Terms, terms
 
+from .frozen.pricing import is_frozen
+
 CITED_PRICE = re.compile("list price ([0-9]+)")  # as the steps of a price cite it
 
 
@@ -45,6 +47,8 @@ def taken_back(document: Node) -> QuerySet[ListPrice]:
     """Return the list prices, taken back by now, that the prices of a snapshot cite; it keeps its numbers."""
     sections = [section for section in document.get("sections", ()) if section["id"] == "prices"]
     keys = {int(key) for section in sections for key in CITED_PRICE.findall(canonical.to_bytes(section).decode())}
+    if is_frozen(document):  # a remark may speak of any number
+        keys &= {row["id"] for row in document["source"]["pricing"]["prices"]}
     return ListPrice.objects.filter(pk__in=keys).exclude(taken_back_at=None).order_by("pk")
 
 

@@ -13,7 +13,6 @@ from benchhub.bench.models.states import State
 from benchhub.bench.plan import plan
 from benchhub.bench.queue import gates, queue
 from benchhub.catalog.models import DataSet, Hardware, Workload
-from conftest import WHOLE
 from runners import tools
 
 pytestmark = pytest.mark.django_db
@@ -150,7 +149,7 @@ EXPERIMENTS = st.lists(
 
 
 @pytest.mark.whole
-@settings(max_examples=12 if WHOLE else 3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plans=EXPERIMENTS, bad_load=st.sampled_from([None, None, 0, 1, 2]))
 def test_whatever_is_queued_and_when_every_run_ends_well_on_its_own_data(systems, plans, bad_load):
     """Where the load of that number fails, what waits for it fails with it, and all else goes on."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry, Series
@@ -116,12 +116,21 @@ def test_what_is_folded_is_fetched_when_it_is_opened_and_is_no_part_of_the_page(
     assertNotContains(page, "2301")
     assertNotContains(page, "2,301")
     for name, text in (("further", "2301"), ("timeline-further", "2,301"), ("timeline-first", "1,100")):
-        address = reverse("run-part", args=[run.pk, name])
-        assertContains(planner.get(address), text)
+        assertContains(part(planner, run, name), text)
     assertContains(page, reverse("run-part", args=[run.pk, "series"]))
-    assertContains(planner.get(reverse("run-part", args=[run.pk, "series"])), "series-figure-1")
-    assertContains(planner.get(reverse("run-part", args=[run.pk, "series-figure-1"])), "1,100")
-    assert planner.get(reverse("run-part", args=[run.pk, "elsewhere"])).status_code == 404
+    assertContains(part(planner, run, "series"), "series-figure-1")
+    assertContains(part(planner, run, "series-figure-1"), "1,100")
+    assert part(planner, run, "elsewhere").status_code == 404
+
+
+def part(client, run, name):
+    return client.get(reverse("run-part", args=[run.pk, name]), headers={"HX-Request": "true"})
+
+
+def test_who_comes_to_a_part_by_hand_or_after_a_sign_in_gets_the_page_of_the_run(planner, run):
+    address = reverse("run-part", args=[run.pk, "series"])
+    assertRedirects(planner.get(f"{address}?with=2"), f"{page_of(run)}?with=2", fetch_redirect_response=False)
+    assertRedirects(planner.get(address), page_of(run), fetch_redirect_response=False)
 
 
 def test_series_of_other_steps_and_lengths_share_the_seconds():

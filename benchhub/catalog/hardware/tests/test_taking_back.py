@@ -50,10 +50,20 @@ def test_an_import_is_taken_back_as_a_whole_but_for_what_was_taken_back_before(e
     address = reverse("price-take-back", args=[first.pk])
     assertContains(engineer.get(address), "all 2 prices in force of the import by grace on")
     page = engineer.post(address, {"scope": "import"}, follow=True)
-    assertContains(page, "and 1 price of its import.")
+    assertContains(page, "Taken back: 2 prices of the import by grace on")
     rows = ListPrice.objects.exclude(taken_back_at=None).order_by("pk").values_list("pk", "taken_back_by__username")
     assert list(rows) == [(wrong.pk, "grace"), (first.pk, "ada"), (second.pk, "ada")]
     assert list(ListPrice.objects.in_force().order_by("pk")) == others
+
+
+def test_the_rest_of_an_import_is_taken_back_from_the_page_of_a_price_that_was_before(engineer, box):
+    wrong, first, second = imported(box, "Disk", "Rack", "Fan")
+    address = reverse("price-take-back", args=[wrong.pk])
+    engineer.post(address, {"scope": "price"})
+    assertContains(engineer.get(address), "all 2 prices in force of the import")
+    assertContains(engineer.post(address, {"scope": "import"}, follow=True), "Taken back: 2 prices of the import")
+    assertContains(engineer.get(address, follow=True), ALREADY)
+    assert not ListPrice.objects.in_force().filter(pk__in=[first.pk, second.pk]).exists()
 
 
 def test_a_price_is_taken_back_once_and_can_be_added_again(engineer, box):

@@ -58,7 +58,6 @@ def test_guesses_from_everywhere_do_not_keep_out_a_reader_who_was_let_in_before(
     assert attempt(reader, address, RIGHT) == "in"
 
 
-@pytest.mark.whole
 def test_guesses_from_ever_new_addresses_have_a_ceiling(address):
     answers = [attempt(somewhere(number), address) for number in range(100)]
     assert answers.count("wrong") == passwords.TRIES_OF_STRANGERS
