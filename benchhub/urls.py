@@ -21,6 +21,7 @@ def not_taken(request: HttpRequest, exception: Exception) -> HttpResponse:
 handler400 = not_taken
 urlpatterns = [
     path("alive", alive, name="alive"),
+    path("api/v1/", include("benchhub.api.reference.urls")),
     path("api/v1/", include("benchhub.api.urls")),
     path("", include("benchhub.accounts.urls")),
     path("", include("benchhub.catalog.urls")),

@@ -113,6 +113,7 @@ PAGES = {
     "user-add": None,
     "user-edit": "colleague",
     "audit-log": None,
+    "api-reference": None,
     "webhooks": None,
     "webhook-add": None,
     "webhook": "webhook",

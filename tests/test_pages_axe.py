@@ -62,6 +62,7 @@ TESTED_BELOW = {
     "tuning-steps",
     "tuning-series",
     "laboratory",
+    "api-resource",
     "published-report",
     "comparison-new",
     "shared",
@@ -193,6 +194,7 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         (f"{reverse('tuning-steps')}?{curves}", 1),
         (f"{reverse('laboratory')}?{curves}", 1),
         (reverse("tuning-series", args=[series.pk]), 1),
+        (reverse("api-resource", args=["deliveries"]), 0),
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
         open_with_axe(tab, path)

@@ -12,6 +12,7 @@ from .rights import Role
 
 VIEWERS = frozenset({
     "home", "search", "calendar", "calendar-csv", "leaderboard", "leaderboard-csv",
+    "api-reference", "api-resource",
     "experiments", "experiment", "experiment-curve", "experiment-times", "recurrence",
     "run", "run-live", "run-part", "run-log", "evidence", "queue", "experiment-live",
     "compare", "published", "published-report", "presets", "design", "comparisons", "comparison", "snapshot",

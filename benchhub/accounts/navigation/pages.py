@@ -54,7 +54,7 @@ GROUPS = (
         Page("Leaderboard", "leaderboard", words="best fastest cheapest ranking"),
         Page("Published", "published", words="published reports of others"),
         Page("Import results", "results-import", words="paste upload bring in"),
-        Page("API", "api:api-root", words="programs rest openapi json"),
+        Page("API", "api-reference", ("/api/",), "programs rest openapi swagger json tokens client reference"),
     )),
     Group("Plan", (
         Page("Plan an experiment", "experiment-new", words="new benchmark"),

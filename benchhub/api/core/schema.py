@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerFieldExtension
@@ -13,6 +14,21 @@ from .authentication import TokenAuthentication, scope_of
 # What is read here may be impossible as things stand; files, also on this installation.
 MADE_ON_DEMAND = ("/bundle/", "/files/{name}/", "/comparisons/document/", "/tuning-steps/", "/laboratory/")
 WRITES = ("create", "partial_update", "revise")
+# What an action does, where its method has no sentence of its own.
+SUMMARIES = {
+    "list": "List {plural}.",
+    "retrieve": "Fetch one.",
+    "create": "Add one.",
+    "partial_update": "Change it.",
+    "destroy": "Delete it, while nothing cites it.",
+    "revise": "Make a new revision of it, which has an address of its own.",
+    "retire": "Retire it: no form offers it any more, and results keep citing it.",
+    "show_again": "Offer it again.",
+    "pause": "Pause it.",
+    "resume": "Let it go on.",
+    "end": "End it for good.",
+    "cancel": "Cancel it, or stop it where it is under way.",
+}
 PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "remedy", "instance"],
@@ -80,9 +96,25 @@ class Described(AutoSchema):
             return {201: serializers}
         return serializers
 
+    def get_auth(self) -> list[dict[str, list[str]]]:
+        """Name the scope beside the token: OpenAPI 3.1 has room for roles there."""
+        scope = scope_of(self.view, self.method)
+        return [{name: [scope] if name == Bearer.name else []} for names in super().get_auth() for name in names]
+
+    def get_summary(self) -> str:
+        if text := self._own_text():
+            return text.partition("\n\n")[0].replace("\n", " ")
+        return SUMMARIES.get(self.view.action, "").format(plural=self.get_tags()[0].replace("-", " "))
+
     def get_description(self) -> str:
         scope = scope_of(self.view, self.method)
-        return "\n\n".join(filter(None, (super().get_description(), f"Takes the scope `{scope}`.")))
+        text = self._own_text() or inspect.cleandoc(type(self.view).__doc__ or "")
+        return "\n\n".join(filter(None, (text, f"Takes the scope `{scope}`.")))
+
+    def _own_text(self) -> str:
+        """Return the sentences of the action itself; those of a view stand for all of its actions."""
+        action = getattr(self.view, self.view.action, None)
+        return inspect.cleandoc(getattr(action, "__doc__", None) or "")
 
 
 class TimeOfDay(OpenApiSerializerFieldExtension):

@@ -181,6 +181,7 @@ PAGES_ONLY = {
     ),
     "token-add": "A token that leaked must not outlive its revocation in another one.",
     "os-settings-helper": "It is one script, which a person reads before root installs it.",
+    **dict.fromkeys(["api-reference", "api-resource"], "GET schema/ says the same to programs."),
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",
     "metrics": "Likewise.",
