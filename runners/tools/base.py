@@ -252,6 +252,11 @@ class Tool(ABC):
         del spec, outputs
         return {}
 
+    def stated_parameters(self, outputs: Outputs) -> Mapping[str, Any]:
+        """Return the parameters of a workload as the output states them; empty where it states too little for one."""
+        del outputs
+        return {}
+
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         """Return the same facts as they were asked for. `is_own`: the command line was the tool's own."""
         del spec, is_own

@@ -22,7 +22,7 @@ from runners.tools.printed import text_of
 
 from . import import_check, import_text
 from .import_check import Fault, ImportedRun, Reading, RejectedError
-from .workload_match import Match, matches, tools_reading
+from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
 DAY_S = 86_400
@@ -101,6 +101,12 @@ class ImportForm(forms.Form):
             self.fields[name].required &= is_whole
 
     @property
+    def open_labels(self) -> list[str]:
+        """Return the labels of the fields that are still to be filled before the form can be saved."""
+        is_empty = [(field, not field.value()) for field in self if field.name not in PRINTED]
+        return [str(field.label) for field, empty in is_empty if empty]
+
+    @property
     def hosts(self) -> list[str]:
         return list(Host.objects.order_by("name").values_list("name", flat=True))
 
@@ -175,6 +181,7 @@ class ImportPage:
     form: ImportForm
     rows: Sequence[Row] = ()
     matches: Sequence[Match] = ()
+    missing_workload: Workload | None = None
 
     @classmethod
     def read(cls, posted: QueryDict, user: Any, *, is_whole: bool) -> ImportPage:
@@ -182,6 +189,7 @@ class ImportPage:
         text = text_of(posted.get("text", NOTHING).encode())
         rows = matches(text, Workload.objects.current().order_by("name"))
         page = cls(ImportForm(_filled(posted, text, rows), user, is_whole=is_whole), matches=rows)
+        page.missing_workload = None if page.agreeing else missing_workload(text)
         readers = tools_reading(text)
         if not readers and not posted.get("workload"):
             page.form.add_error("text", import_text.unread(text))
@@ -206,6 +214,11 @@ class ImportPage:
         self.rows = ()
         for name, text in _by_field(error.faults):
             self.form.add_error(name, text)
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether saving was refused: the next attempt need not be read first."""
+        return self.form.is_bound and self.form.is_whole
 
     @property
     def workload(self) -> Workload | None:

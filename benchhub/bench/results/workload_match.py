@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from benchhub.catalog.models import Workload
+from benchhub.catalog.workloads.forms import form_of
 from runners import tools
 from runners.contract import Endpoint, Outputs, RunSpec
 from runners.tools import programs
@@ -41,6 +43,30 @@ def matches(text: str, workloads: Iterable[Workload]) -> list[Match]:
         if workload.tool in outputs and _is_one_load(workload)
     ]
     return sorted(rows, key=lambda match: len(match.contradictions))
+
+
+def missing_workload(text: str) -> Workload | None:
+    """Return a workload, not saved, with which a text agrees by all that it states; None where it states too little."""
+    for tool in tools_reading(text):
+        output = _first_run(tool, text)
+        if parameters := tool.stated_parameters(output):
+            workload = Workload(tool=tool.name, name=_name(tool.name, parameters), parameters=parameters)
+            return None if any(_contradictions(workload, output)) else workload
+    return None
+
+
+def _name(tool_name: str, parameters: Mapping[str, Any]) -> str:
+    name = f"{tool_name} {parameters['script']}, scale {parameters['scale']:,}"
+    return name if parameters["query_mode"] == "simple" else f"{name}, {parameters['query_mode']}"
+
+
+def add(workload: Workload) -> list[str]:
+    """Save a workload that the catalogue is missing, as its form does; return what the form refuses, as sentences."""
+    start = form_of(workload)(instance=workload)
+    form = type(start)(start.initial | {"name": workload.name}, instance=Workload())
+    if form.is_valid():
+        form.save()
+    return [sentence for sentences in form.errors.values() for sentence in sentences]
 
 
 def _is_one_load(workload: Workload) -> bool:

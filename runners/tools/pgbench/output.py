@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from runners.contract import Measure
 from runners.tools.parts import Layout
@@ -266,3 +267,12 @@ def kind_of(name: str) -> str:
     if name.startswith("<builtin: "):
         return BUILTINS.get(name, name.removeprefix("<builtin: ").removesuffix(">"))
     return BUILTINS.get(name, CUSTOM)
+
+
+def stated_parameters(text: str) -> dict[str, Any]:
+    """Return script, scale and query mode of the first run in a text; {} where it is none of one built-in script."""
+    summary = read_summary(text)
+    script, scale = BUILTINS.get(summary.values.get("transaction type", "")), summary.number("scaling factor")
+    if not script or not scale:
+        return {}
+    return {"script": script, "scale": int(scale), "query_mode": summary.values.get("query mode", "simple")}

@@ -185,6 +185,9 @@ class Pgbench(Tool):
         text = text_of(outputs.stdout)
         return shaped_claims.claims_of(spec, text) or pgbench_claims.claims_of(spec, text)
 
+    def stated_parameters(self, outputs: Outputs) -> Mapping[str, Any]:
+        return output.stated_parameters(text_of(outputs.stdout))
+
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)
 

@@ -90,6 +90,7 @@ def test_what_contradicts_itself_is_refused_beside_its_field(runner, fields, cha
     page = runner.post(PAGE, {**fields, **changes, "save": "1"})
     assertContains(page, sentence)
     assertContains(page, "Nothing was stored")
+    assertContains(page, 'name="save"')
     assertNotContains(page, "Save these results")
     assert not Experiment.objects.exists()
 
@@ -171,3 +172,30 @@ def test_a_long_output_is_held_against_workloads_by_its_head_and_its_summary(run
     head, summary = EIGHT.split("transaction type", 1)
     page = runner.post(PAGE, {**fields, "text": f"{head}{progress}transaction type{summary}"})
     assertContains(page, "What was read: 1 run")
+
+
+def test_a_workload_that_is_missing_is_added_by_an_administrator_from_what_the_output_states(client, fields):
+    text = EIGHT.replace("factor: 10", "factor: 50").replace("mode: simple", "mode: prepared")
+    client.force_login(make_user("grete", Role.ADMINISTRATOR))
+    assertContains(client.post(PAGE, {"text": text}), "<b>pgbench select-only, scale 50, prepared</b>")
+    page = client.post(PAGE, {**fields, "workload": "", "hardware": "", "host": "", "text": text, "add-workload": "1"})
+    workload = Workload.objects.get(name="pgbench select-only, scale 50, prepared")
+    assert workload.parameters == {"script": "select-only", "scale": 50, "query_mode": "prepared"}
+    assertContains(page, "What was read: 1 run")
+    assertContains(page, "Still to be filled before you can save: Hardware, Host of the server.")
+    assertNotContains(page, "not in the catalogue")
+
+
+def test_a_runner_is_sent_to_an_administrator_for_a_missing_workload(runner, fields):
+    text = EIGHT.replace("factor: 10", "factor: 50")
+    page = runner.post(PAGE, {"text": text})
+    assertContains(page, "Ask an administrator to add it")
+    assertNotContains(page, "add-workload")
+    assert runner.post(PAGE, {"text": text, "add-workload": "1"}).status_code == 403
+    assert Workload.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", [("<builtin: select only>", "own.sql"), ("scaling factor: 10\n", "")])
+def test_an_output_that_does_not_state_its_workload_proposes_none(runner, fields, change):
+    page = runner.post(PAGE, {"text": EIGHT.replace(*change)})
+    assert page.context["page"].missing_workload is None
