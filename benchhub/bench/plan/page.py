@@ -16,6 +16,11 @@ from .form import Draft
 from .questions import FREE, QUESTIONS
 from .questions.question import Question
 
+# Fields of a short form that stand outside of its fold, or in a fold of their own; and faults of no field.
+SHORT = {"name", "workload", "levels", "repeats", "duration_s", "__all__"}
+SHORT |= {f"window_{part}" for part in ("days", "from", "until", "zone")}
+SEARCH = {"grows", "most_runs", "precision_percent", "ceiling_ms"}
+
 
 def parts(design: Design) -> QuerySet[Experiment, Experiment]:
     """Return the experiments of a design in their order, each with the numbers of its runs, in one query."""
@@ -79,6 +84,12 @@ class PlanPage:
     @property
     def questions(self) -> list[Question]:
         return list(QUESTIONS.values())
+
+    @property
+    def has_folded_fault(self) -> bool:
+        """Tell whether a field is wrong that a short form folds away."""
+        unfolded = SHORT | (SEARCH if self.question.is_search else set())
+        return bool(self.draft.plan.errors.keys() - unfolded)
 
     @cached_property
     def preview(self) -> preview.Preview | None:

@@ -62,7 +62,7 @@ def _initial_draft(request: HttpRequest) -> Draft:
         return _like(request, experiment, *preview.like(experiment))
     question = question_of(request.GET.get("question", ""))
     systems = [{"instance": request.GET.get("instance", "")}, *[{}] * (question.systems - 1)]
-    return Draft(initial={**preview.DEFAULTS, **question.values}, systems=systems)
+    return Draft(initial={**preview.DEFAULTS, **question.start()}, systems=systems)
 
 
 def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], systems: list[dict[str, Any]]) -> Draft:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class Question:
     @property
     def address(self) -> str:
         return reverse(self.page) if self.page else f"{reverse('experiment-new')}?question={self.name}"
+
+    def start(self) -> dict[str, Any]:
+        """Return what the form begins with; a short one has a name already, that may be changed."""
+        name = {"name": f"{self.title}, {timezone.now():%Y-%m-%d}"} if self.is_short else {}
+        return {**name, **self.values}
 
     @property
     def is_short(self) -> bool:

@@ -41,7 +41,27 @@ def test_a_free_plan_folds_nothing_that_it_had_and_any_other_word_is_one(planner
     assert question_of("builds").is_short
 
 
-def test_a_short_form_stays_short_and_opens_where_something_is_wrong(planner):
-    response = planner.post(NEW, {"question": "builds", "queue": "1", "systems-TOTAL_FORMS": "2"})
+def test_a_short_form_stays_short_and_opens_where_something_is_wrong_in_its_fold(planner):
+    values = {"question": "builds", "queue": "1", "systems-TOTAL_FORMS": "2"}
+    response = planner.post(NEW, values)
     assert response.context["page"].question.name == "builds"
     assertContains(response, '<details id="more" open>')
+    folded = {"thread_rule": "clients", "priority": "0", "failure_limit": "3", "attempts_if_lost": "2", "rest_s": "0"}
+    missing = response.context["page"].draft.plan.errors.keys() - {
+        "name",
+        "workload",
+        "levels",
+        "repeats",
+        "duration_s",
+    }
+    start = planner.get(NEW, {"question": "builds"}).context["page"].draft.plan
+    response = planner.post(
+        NEW, {**values, **folded, **{name: start[name].value() for name in missing - folded.keys()}}
+    )
+    assertContains(response, '<details id="more">')
+
+
+def test_a_short_form_has_a_name_already(planner):
+    plan = planner.get(NEW, {"question": "peak"}).context["page"].draft.plan
+    assert plan["name"].value().startswith("Find the peak, 20")
+    assert not planner.get(NEW, {"question": "free"}).context["page"].draft.plan["name"].value()
