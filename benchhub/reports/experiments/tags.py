@@ -14,6 +14,7 @@ LONGEST, MOST = 40, 12
 class TagsForm(forms.Form):
     tags = forms.CharField(
         required=False,
+        label_suffix="",
         help_text="Several by commas: before the upgrade, NVMe. Curves can be found by them.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
