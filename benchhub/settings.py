@@ -1,7 +1,9 @@
 """One settings file, driven by the environment. What each variable means stands beside it."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 from benchhub.database_url import database_settings
 
@@ -103,10 +105,18 @@ STATIC_ROOT = os.environ.get("STATIC_ROOT")
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
 _hashed = "benchhub.ui.static_files.StaticFilesStorage"
 _plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _hashed if STATIC_ROOT else _plain},
 }
+# ARCHIVE_DIR: the folder to which files of old runs move, the same for web and worker; without it they stay.
+ARCHIVE_DIR = os.environ.get("ARCHIVE_DIR", "")
+# ARCHIVE_STORAGE: the class of another storage than that folder, and ARCHIVE_OPTIONS what it takes, as JSON.
+ARCHIVE_STORAGE = os.environ.get("ARCHIVE_STORAGE", "")
+if ARCHIVE_STORAGE:
+    STORAGES["archive"] = {"BACKEND": ARCHIVE_STORAGE, "OPTIONS": json.loads(os.environ.get("ARCHIVE_OPTIONS", "{}"))}
+elif ARCHIVE_DIR:
+    STORAGES["archive"] = {"BACKEND": "benchhub.archive.Folder", "OPTIONS": {"location": ARCHIVE_DIR}}
 WHITENOISE_USE_FINDERS = not STATIC_ROOT
 
 # A price sheet of 1,000 lines has 20 fields in each.

@@ -27,7 +27,7 @@ TARGET_HALF = {
     "runners.builds.tags",
 }
 TOUCHES_A_HOST = "benchhub/bench/execute/"
-OPERATIONS = ("benchhub.celery", "benchhub.release", "benchhub.silence")
+OPERATIONS = ("benchhub.archive", "benchhub.celery", "benchhub.release", "benchhub.silence")
 PURE_RUNNERS = (
     "runners.contract",
     "runners.confinement",
@@ -75,6 +75,7 @@ MAY_IMPORT = {
         "benchhub.accounts",
         "benchhub.bench",
         "benchhub.reports",
+        "benchhub.archive",
         "benchhub.celery",
         *PURE_RUNNERS,
     ),

@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from benchhub.api.core import json_forms, parsers, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import FILE, ReadView, RowSerializer
+from benchhub.archive import ArchiveError
 from benchhub.bench import models
 from benchhub.bench.queue import permits, queue
 from benchhub.bench.results import aside, live_log
@@ -129,7 +130,10 @@ class SeriesOfRun(serializers.Serializer):
 
 
 class Evidence(serializers.ModelSerializer):
-    """`url` leads to its bytes; `text` is what they are as UTF-8, and null where there are more than 1 MiB of them."""
+    """`url` leads to its bytes; `text` is what they are as UTF-8, and null where there are more than 1 MiB of them.
+
+    From `archived_at` on they are in the archive; `text` is null, and `url` says why, where it cannot be read.
+    """
 
     url = serializers.SerializerMethodField()
     attempt = serializers.IntegerField(source="attempt.number", read_only=True)
@@ -137,11 +141,17 @@ class Evidence(serializers.ModelSerializer):
 
     class Meta:
         model = models.Evidence
-        fields = ("id", "url", "attempt", "name", "size_bytes", "sha256", "remark", "text")
+        fields = ("id", "url", "attempt", "name", "size_bytes", "sha256", "remark", "archived_at", "text")
 
     @extend_schema_field(serializers.CharField(allow_null=True))
     def get_text(self, file: Any) -> str | None:
-        return None if file.short_content is None else bytes(file.short_content).decode("utf-8", errors="replace")
+        if file.short_content is None:
+            return None
+        try:
+            content = file.read() if file.archived_at else bytes(file.short_content)
+        except ArchiveError:
+            return None
+        return content.decode("utf-8", errors="replace")
 
     def get_url(self, file: models.Evidence) -> str:
         address = reverse("api:run-evidence-file", args=[file.attempt.run_id, file.pk])
@@ -308,7 +318,11 @@ class Runs(ReadView):
     @action(detail=True, url_path="evidence/(?P<file>[0-9]{1,18})", **FILE)
     def evidence_file(self, request: Request, pk: str, file: str) -> HttpResponse:
         """Return one of these files, byte for byte."""
-        return downloads.evidence(get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object()))
+        row = get_object_or_404(models.Evidence, pk=file, attempt__run=self.get_object())
+        try:
+            return downloads.evidence(row)
+        except ArchiveError as error:
+            raise problems.Problem(409, str(error)) from error
 
     @extend_schema(
         parameters=[OpenApiParameter("after", OpenApiTypes.INT64, description="The byte to begin after.")],

@@ -1,4 +1,4 @@
-"""The tasks that Celery runs: ticks and notices. A tick that is lost, late or doubled does no harm."""
+"""The tasks that Celery runs: ticks, notices and the archive. A tick that is lost, late or doubled does no harm."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from django.conf import settings
 
 from benchhub import celery
 from benchhub.bench.additions import recurring
-from benchhub.bench.models import EndedCount, Watch
+from benchhub.bench.models import ArchiveRule, EndedCount, Watch
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.queue import AWAY
+from benchhub.bench.results import archive
 from benchhub.bench.webhooks import notices
 from benchhub.celery import app
 
@@ -48,6 +49,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(EndedCount.objects.fold)
         _step(Watch.objects.forget)
         _step(_notify_if_due)
+        _step(_archive_if_due)
 
 
 def _step(take: Callable[..., object], *arguments: object) -> None:
@@ -69,6 +71,17 @@ def _notify_if_due() -> None:
 def notify() -> None:
     """Send the notices that are due, apart from the ticks, which never wait for addresses that people typed."""
     notices.send_due()
+
+
+def _archive_if_due() -> None:
+    if ArchiveRule.objects.due().exists():
+        move_to_archive.delay()
+
+
+@app.task(name="bench.archive", ignore_result=True)  # type: ignore[untyped-decorator]  # as above
+def move_to_archive() -> None:
+    """Move a batch of files, apart from the ticks, which never wait for an archive."""
+    archive.move_due()
 
 
 def is_due() -> bool:

@@ -1,5 +1,6 @@
 """Tables of what happens: systems, experiments, their runs, and the attempts at each."""
 
+from .archive import ArchiveRule, CitedRun
 from .attempts import Attempt, Event
 from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
@@ -21,7 +22,9 @@ __all__ = [
     "NOT_COPIED",
     "QUEUE_ORDER",
     "WEEKDAYS",
+    "ArchiveRule",
     "Attempt",
+    "CitedRun",
     "Comparability",
     "Delivery",
     "Design",

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Self
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
+from benchhub import archive
 from benchhub.catalog.models import Workload
 from runners.telemetry import compact
 
+from .archive import CitedRun
 from .systems import System
+
+# The page of a run has it: a look at the page asks nothing of the archive.
+NEVER_ARCHIVED = ("command.sh",)
+
+
+class EvidenceQuerySet(models.QuerySet["Evidence"]):
+    def movable(self, ended_before: datetime) -> Self:
+        """Return the files with bytes in the warehouse that may move to the archive, without those bytes."""
+        cited = CitedRun.objects.filter(run=OuterRef("attempt__run"))
+        here = self.filter(archived_at=None, attempt__ended_at__lt=ended_before).exclude(content=b"")
+        return here.exclude(name__in=NEVER_ARCHIVED).exclude(Exists(cited)).defer("content").order_by("pk")
+
+    def archived(self) -> Self:
+        return self.filter(archived_at__isnull=False)
 
 
 class Evidence(models.Model):
-    """One file of an attempt, byte for byte, so that a later parser can read it again."""
+    """One file of an attempt, byte for byte, so that a later parser can read it again.
+
+    Its bytes are in `content`, or from `archived_at` on in the archive.
+    """
 
     attempt = models.ForeignKey("Attempt", models.PROTECT, related_name="evidence")
     name = models.CharField(max_length=120)
@@ -23,9 +45,16 @@ class Evidence(models.Model):
     size_bytes = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
     remark = models.TextField(blank=True, help_text="What was left out, where the file was too large.")
+    archived_at = models.DateTimeField(null=True, help_text="When its bytes had moved to the archive.")
+
+    objects = EvidenceQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(archived_at=None), name="evidence_here"),
+            models.Index(fields=["id"], condition=Q(archived_at__isnull=False), name="evidence_archived"),
+        ]
         constraints = [models.UniqueConstraint(fields=["attempt", "name"], name="evidence_once")]
 
     def __str__(self) -> str:
@@ -33,7 +62,12 @@ class Evidence(models.Model):
 
     @property
     def text(self) -> str:
-        return bytes(self.content).decode("utf-8", errors="replace")
+        """Return its bytes as text. Raises ArchiveError as `read` does."""
+        return self.read().decode("utf-8", errors="replace")
+
+    def read(self) -> bytes:
+        """Return its bytes, from wherever they are. Raises ArchiveError if the archive does not have them whole."""
+        return archive.get(self.sha256) if self.archived_at else bytes(self.content)
 
 
 class ResultQuerySet(models.QuerySet["Result"]):

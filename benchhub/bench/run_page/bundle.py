@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from benchhub.bench.models import Run
+from benchhub.archive import ArchiveError
+from benchhub.bench.models import Evidence, Run
 from benchhub.bench.plan import specs
 from benchhub.ui.csv_cells import harmless
 from runners import tools
@@ -84,7 +85,15 @@ def evidence(run: Run) -> dict[str, str]:
     """Return the small files that the newest attempt left, as they came: these do name hosts and folders."""
     newest = run.attempts.order_by("-number").first()
     small = newest.evidence.filter(size_bytes__lte=LARGEST_EVIDENCE_BYTES) if newest else []
-    return {f"evidence/{file.name}": file.text for file in small if not file.name.endswith(".gz")}
+    return dict(_evidence_file(file) for file in small if not file.name.endswith(".gz"))
+
+
+def _evidence_file(file: Evidence) -> tuple[str, str]:
+    """Return the name and text of a file; of one that the archive should have and does not, why it is not here."""
+    try:
+        return f"evidence/{file.name}", file.text
+    except ArchiveError as error:
+        return f"evidence/{file.name}.not-here.txt", f"{error}\n"
 
 
 def archive(folder: str, files: Mapping[str, str]) -> bytes:

@@ -23,9 +23,12 @@ LATENCY = ("script", "lowest_us", "below_us", "transactions", "sampling_rate")
 
 
 def evidence(file: Evidence) -> HttpResponse:
-    """Answer with a file as it came from the target: plain text, whatever it holds. Reads its attempt."""
+    """Answer with a file as it came from the target: plain text, whatever it holds. Reads its attempt.
+
+    Raises ArchiveError where the archive should have it, and does not.
+    """
     name = f"run-{file.attempt.run_id}-{file.name.replace('/', '-')}"
-    response = HttpResponse(bytes(file.content), content_type="text/plain; charset=utf-8")
+    response = HttpResponse(file.read(), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(True, name) or ""
     response["X-Content-Type-Options"] = "nosniff"
     return response

@@ -11,6 +11,7 @@ from django.shortcuts import get_list_or_404, get_object_or_404, redirect, rende
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from benchhub.archive import ArchiveError
 from benchhub.bench.models import LiveLog, Run
 from benchhub.bench.queue import permits
 from benchhub.bench.results import live_log
@@ -66,7 +67,15 @@ def run_live(request: HttpRequest, pk: int) -> HttpResponse:
 def evidence(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """Answer with a file as it came from the target: always a download of plain text, whatever it holds."""
     attempt = row_number(request.GET.get("attempt", ""))
-    return downloads.evidence(get_list_or_404(newest_first(pk, name, attempt)[:1])[0])
+    file = get_list_or_404(newest_first(pk, name, attempt)[:1])[0]
+    try:
+        return downloads.evidence(file)
+    except ArchiveError as error:
+        return _sentence(error)
+
+
+def _sentence(error: Exception) -> HttpResponse:
+    return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
 
 
 def run_log(request: HttpRequest, pk: int, stream: str) -> JsonResponse:
@@ -84,7 +93,7 @@ def run_bundle(_request: HttpRequest, pk: int) -> HttpResponse:
     try:
         return downloads.bundle(run)
     except bundle.NoBundleError as error:
-        return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
+        return _sentence(error)
 
 
 def run_series(_request: HttpRequest, pk: int) -> HttpResponse:

@@ -11,9 +11,10 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from benchhub.accounts.rights import Role, is_at_least
-from benchhub.analysis.snapshot import canonical
+from benchhub.analysis.snapshot import canonical, citations
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
+from benchhub.bench.models import CitedRun
 from benchhub.release import release
 from benchhub.reports import models
 from benchhub.reports.comparison.comparison import Comparison
@@ -41,14 +42,16 @@ def published_snapshot(report: Report, user: Any) -> Snapshot:
 def keep(document: Node, user: Any, **subject: Any) -> Snapshot:
     """Store the document as it is now. `subject` is the comparison, or the name of the published report."""
     content = canonical.to_bytes(document)
-    return Snapshot.objects.create(
-        title=document["title"],
-        content=content,
-        sha256=canonical.digest(content),
-        taken_by=user if user.is_authenticated else None,
-        taken_at=document["taken_at"],
-        **subject,
-    )
+    with transaction.atomic():
+        CitedRun.objects.cite(citations.runs(document))
+        return Snapshot.objects.create(
+            title=document["title"],
+            content=content,
+            sha256=canonical.digest(content),
+            taken_by=user if user.is_authenticated else None,
+            taken_at=document["taken_at"],
+            **subject,
+        )
 
 
 def projection(snapshot: Snapshot, hidden: Iterable[str]) -> Projection:

@@ -1,0 +1,169 @@
+"""What old runs left moves from the warehouse to an archive, and is read from there as if it had not."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from benchhub import archive
+from benchhub.bench import testing
+from benchhub.bench.models import ArchiveRule, Attempt, CitedRun, Evidence
+from benchhub.bench.results import archive as moves
+from benchhub.catalog.models import Hardware
+
+pytestmark = pytest.mark.django_db
+OUTPUT = b"tps = 1000\n"
+SHA256 = hashlib.sha256(OUTPUT).hexdigest()
+
+
+@pytest.fixture
+def folder(settings, tmp_path):
+    place = {"BACKEND": "benchhub.archive.Folder", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = {**settings.STORAGES, "archive": place}
+    return tmp_path
+
+
+@pytest.fixture
+def run():
+    """A run that ended 100 days ago and left command.sh and out.log."""
+    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", testing.make_host(), hardware, path="loopback")
+    experiment = testing.make_experiment([system])
+    old = testing.make_run(experiment, system, 8, 1, spec=testing.whole_spec())
+    testing.succeeded(old, 1000.0)
+    testing.with_everything(old)
+    Attempt.objects.filter(run=old).update(ended_at=timezone.now() - timedelta(days=100))
+    return old
+
+
+def output():
+    return Evidence.objects.get(name="out.log")
+
+
+def in_warehouse():
+    return set(Evidence.objects.exclude(content=b"").values_list("name", flat=True))
+
+
+def test_a_file_moves_when_its_run_is_old_enough_and_its_command_stays(run, folder):
+    assert moves.movable(101) == moves.Extent(0, 0) != moves.movable(99)
+    assert moves.move(101).extent.files == 0 and not list(folder.iterdir())
+    assert moves.move(99).extent == moves.Extent(1, len(OUTPUT))
+    assert in_warehouse() == {"command.sh"}
+    assert gzip.decompress((folder / SHA256[:2] / f"{SHA256}.gz").read_bytes()) == OUTPUT
+    file = output()
+    assert (file.read(), file.sha256, file.size_bytes) == (OUTPUT, SHA256, len(OUTPUT)) and file.archived_at
+    assert moves.move(99).extent.files == 0
+
+
+def test_a_file_comes_back_and_the_archive_keeps_its_own_for_backups(run, folder):
+    moves.move(99)
+    assert moves.fetch_back(run.pk + 1).extent.files == 0
+    assert moves.fetch_back(run.pk).extent.files == 1
+    assert (bytes(output().content), output().archived_at) == (OUTPUT, None)
+    assert archive.get(SHA256) == OUTPUT
+
+
+def test_a_run_that_a_snapshot_cites_keeps_its_files(run, folder):
+    CitedRun.objects.cite([run.pk, 10**9])
+    assert moves.movable(99) == moves.move(99).extent == moves.Extent()
+
+
+def test_a_file_with_another_checksum_than_was_noted_stays(run, folder):
+    Evidence.objects.filter(name="out.log").update(content=b"tps = 9999\n")
+    [failure] = moves.move(99).failures
+    assert "another checksum" in failure and f"run {run.pk}" in failure
+    assert in_warehouse() == {"command.sh", "out.log"}
+
+
+def test_a_move_that_was_killed_after_its_file_was_written_is_done_again(run, folder):
+    damaged = folder / SHA256[:2] / f"{SHA256}.gz"
+    archive.put(OUTPUT, SHA256)
+    damaged.write_bytes(damaged.read_bytes()[:9])
+    assert moves.move(99).failures == () and output().read() == OUTPUT
+
+
+def test_two_at_a_time_move_a_file_once(run, folder):
+    first, second = output(), output()
+    assert moves._move(first) and not moves._move(second)
+    assert output().read() == OUTPUT
+
+
+def test_nothing_leaves_the_warehouse_while_the_archive_cannot_be_written(run, folder):
+    (folder / SHA256[:2]).write_text("a file where a folder should be")
+    [failure] = moves.move(99).failures
+    assert "The archive cannot be" in failure
+    assert in_warehouse() == {"command.sh", "out.log"}
+
+
+def test_pages_and_bundle_read_the_archive(run, folder, planner):
+    moves.move(99)
+    assert planner.get(reverse("evidence", args=[run.pk, "out.log"])).content == OUTPUT
+    assert "In the archive since" in planner.get(reverse("run", args=[run.pk])).content.decode()
+    assert bundle_of(run, planner)["evidence/out.log"] == OUTPUT
+
+
+@pytest.mark.parametrize("harm", ["missing", "damaged", "not set up"])
+def test_what_the_archive_does_not_have_is_said_in_a_sentence(run, folder, planner, settings, harm):
+    moves.move(99)
+    file = folder / SHA256[:2] / f"{SHA256}.gz"
+    if harm == "missing":
+        file.unlink()
+    elif harm == "damaged":
+        file.write_bytes(gzip.compress(b"tps = 9999\n"))
+    else:
+        settings.STORAGES = {name: value for name, value in settings.STORAGES.items() if name != "archive"}
+    answer = planner.get(reverse("evidence", args=[run.pk, "out.log"]))
+    assert (answer.status_code, b"archive" in answer.content) == (409, True)
+    assert planner.get(reverse("run", args=[run.pk])).status_code == 200
+    files = bundle_of(run, planner)
+    assert "evidence/out.log" not in files and b"archive" in files["evidence/out.log.not-here.txt"]
+
+
+def bundle_of(run, client):
+    with tarfile.open(fileobj=io.BytesIO(client.get(f"/runs/{run.pk}/bundle.tar.gz").content)) as tar:
+        files = {name.partition("/")[2]: tar.extractfile(name) for name in tar.getnames()}
+        return {name: file.read() for name, file in files.items()}
+
+
+def test_a_rule_moves_batches_until_nothing_is_left_then_rests(run, folder):
+    moves.move_due()
+    assert in_warehouse() == {"command.sh", "out.log"}, "there is no rule"
+    ArchiveRule.objects.create(after_days=99)
+    moves.move_due()
+    assert in_warehouse() == {"command.sh"}
+    assert ArchiveRule.objects.due().exists()
+    moves.move_due()
+    assert not ArchiveRule.objects.due().exists()
+    assert ArchiveRule.objects.get().last_file == 0
+
+
+def test_a_file_that_cannot_be_moved_holds_up_no_other(run, folder):
+    ArchiveRule.objects.create(after_days=99)
+    Evidence.objects.filter(name="out.log").update(content=b"tps = 9999\n")
+    content = b"telemetry 1\n"
+    sha256 = hashlib.sha256(content).hexdigest()
+    fields = {"content": content, "size_bytes": len(content), "sha256": sha256}
+    Evidence.objects.create(attempt=run.attempts.get(), name="telemetry.log", **fields)
+    moves.move_due()
+    assert in_warehouse() == {"command.sh", "out.log"}
+    assert "out.log" in ArchiveRule.objects.get().trouble
+
+
+def test_the_command_sets_a_rule_only_where_there_is_an_archive(run, folder, settings, capsys):
+    call_command("archive", rule="99", dry_run=True)
+    assert "1 file of 11 bytes" in capsys.readouterr().out and not ArchiveRule.objects.exists()
+    for wrong in ("0", "-1", "1.5", "soon"):
+        with pytest.raises(CommandError, match="a number of days"):
+            call_command("archive", rule=wrong)
+    call_command("archive", rule="99")
+    call_command("archive", rule="off")
+    assert not ArchiveRule.objects.exists()
+    settings.STORAGES = {name: value for name, value in settings.STORAGES.items() if name != "archive"}
+    with pytest.raises(CommandError, match="ARCHIVE_DIR"):
+        call_command("archive", rule="99")
