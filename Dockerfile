@@ -18,7 +18,7 @@ COPY . .
 # What a read-only image cannot compile at each start; and a clone whose files only its owner may read builds as well.
 RUN python -m compileall -q . && chmod -R a+rX .
 RUN SECRET_KEY=unused python manage.py collectstatic --noinput
-RUN useradd --system --no-create-home --uid 10001 benchhub
+RUN useradd --system --no-create-home --uid 10001 benchhub && install -d -o benchhub -m 700 /archive
 USER benchhub
 
 # The image of the warehouse brings PostgreSQL with psql and pgbench; a target needs sshd beside them.

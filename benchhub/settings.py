@@ -114,7 +114,7 @@ ARCHIVE_DIR = os.environ.get("ARCHIVE_DIR", "")
 # ARCHIVE_STORAGE: the class of another storage than that folder, and ARCHIVE_OPTIONS what it takes, as JSON.
 ARCHIVE_STORAGE = os.environ.get("ARCHIVE_STORAGE", "")
 if ARCHIVE_STORAGE:
-    STORAGES["archive"] = {"BACKEND": ARCHIVE_STORAGE, "OPTIONS": json.loads(os.environ.get("ARCHIVE_OPTIONS", "{}"))}
+    STORAGES["archive"] = {"BACKEND": ARCHIVE_STORAGE, "OPTIONS": json.loads(os.environ.get("ARCHIVE_OPTIONS") or "{}")}
 elif ARCHIVE_DIR:
     STORAGES["archive"] = {"BACKEND": "benchhub.archive.Folder", "OPTIONS": {"location": ARCHIVE_DIR}}
 WHITENOISE_USE_FINDERS = not STATIC_ROOT

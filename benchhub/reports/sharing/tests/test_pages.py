@@ -10,7 +10,7 @@ from benchhub.accounts.models import Entry
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
-from benchhub.bench.models import Comparability, Protocol
+from benchhub.bench.models import CitedRun, Comparability, Protocol
 from benchhub.catalog.models import ListPrice
 from benchhub.reports.models import Comparison, Link, Snapshot
 from benchhub.reports.published import files
@@ -76,12 +76,16 @@ def test_what_somebody_keeps_is_changed_by_them_and_by_administrators_only(clien
     assert client.post(f"{address}/keep?{query}&term=1").status_code == 302
 
 
-def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher, comparison):
+def test_publishing_leads_to_the_snapshot_and_keeps_who_did_it(client, publisher, comparison, experiment, systems):
+    other = testing.make_run(testing.make_experiment(systems[:1], name="Another"), systems[0], 8, 1)
+    testing.succeeded(other, 900.0)
+    cited = set(experiment.runs.values_list("pk", flat=True))
     response = client.post(f"/comparisons/{comparison.pk}/publish")
     snapshot = Snapshot.objects.get()
     assert response.headers["Location"] == f"/snapshots/{snapshot.pk}/"
     assert (snapshot.taken_by, snapshot.comparison, snapshot.title) == (publisher, comparison, "16 or 18 on quokka")
     page = client.get(f"/snapshots/{snapshot.pk}/")
+    assert set(CitedRun.objects.values_list("run", flat=True)) == cited
     assert "css/answer.css" in page.content.decode()  # it has the parts of a comparison's answer
     comparisons = client.get("/comparisons/").content.decode()
     assert '<td class="n" data-label="Published">1</td>' in comparisons
