@@ -10,11 +10,13 @@ from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Prefetch, Q
+from django.db.models import Count, Max, Prefetch, Q
+from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period, earliest
-from benchhub.bench.models import Experiment, Hold, Reservation, Run, System, Window, Worker
+from benchhub.bench.models import Event, Experiment, Hold, Reservation, Run, System, Window, Worker
 from benchhub.catalog.models import Host
+from benchhub.ui.feeds import version_of
 
 from . import gates
 from .progress import run_seconds_left
@@ -25,6 +27,7 @@ HOSTS_PER_PAGE, EXPERIMENTS_PER_PAGE = 10, 10
 UNKNOWN = datetime.max.replace(tzinfo=UTC)
 NO_PERIOD = "Within the next 60 days no period is long enough for it."
 NOT_REACHED = "A run is under way there, and its host is not reached: nobody knows when that ends."
+REFRESH_S = 15  # so often the page is made anew although nothing was moved: for times, and what runs print
 AT_A_STANDSTILL = ("experiment_paused", "host_paused", "untrusted")
 
 
@@ -106,6 +109,18 @@ class QueuePage:
     @cached_property
     def experiments(self) -> list[Experiment]:
         return Experiment.objects.queue_rows(list(self.experiments_page))
+
+
+def version() -> str:
+    """Return what changes with the page of the queue, in five queries however long it is."""
+    return version_of(
+        Event.objects.aggregate(Max("pk")),
+        Run.objects.aggregate(Max("pk")),
+        list(Experiment.objects.waiting().values_list("pk", "name", "paused_at", "pause_reason")),
+        list(Host.objects.order_by("pk").values_list("pk", "paused_at", "unreachable_since", "trust")),
+        Reservation.objects.aggregate(Count("pk"), Max("pk")),
+        int(timezone.now().timestamp()) // REFRESH_S,
+    )
 
 
 def queued_runs() -> list[Run]:

@@ -19,17 +19,23 @@ from benchhub.analysis.words import count
 from benchhub.bench.models import Experiment, Reservation, Run, Window
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
+from benchhub.ui.feeds import refreshed
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import order, permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
 from .page import QueuePage
+from .page import version as queue_version
 from .times import KINDS, TimesPage
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
-    return render(request, "bench/queue.html", {"page": QueuePage.load(timezone.now(), request.GET)})
+    def page(version: str) -> HttpResponse:
+        queue_page = QueuePage.load(timezone.now(), request.GET)
+        return render(request, "bench/queue.html", {"page": queue_page, "version": version})
+
+    return refreshed(request, "queue", queue_version, page)
 
 
 def _permitted(request: HttpRequest, pk: int) -> Experiment:

@@ -17,12 +17,13 @@ from benchhub.bench.queue import queue, timetable
 from benchhub.bench.queue.page import Times
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import Hardware, Host
+from benchhub.ui import feeds
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-# session, user, active; queued: keys, gates, experiments, systems; rests, windows, periods, workers, hosts in trouble,
+# session, user; its version: events, runs, experiments, hosts, periods; active; queued: keys, gates, experiments, systems; rests, windows, periods, workers, hosts in trouble,
 # counts of hosts; experiments that wait: keys, rows, counts
-QUEUE_QUERIES = 16
+QUEUE_QUERIES = 21
 
 
 @pytest.fixture
@@ -75,6 +76,31 @@ def test_the_page_takes_as_many_queries_for_one_run_as_for_many(ada, experiment,
         testing.make_run(experiment, experiment.runs.first().system, 1, repeat)
     with django_assert_num_queries(QUEUE_QUERIES):
         assertContains(ada.get("/queue/"), "27 more wait for this host.")
+
+
+def test_the_page_comes_again_only_when_something_has_moved(ada, experiment, monkeypatch):
+    monkeypatch.setattr(queue_page, "REFRESH_S", 10**12)
+    version = ada.get("/queue/").context["version"]
+    monkeypatch.setattr(feeds, "feeds", feeds.Feeds())
+    assert ada.get("/queue/", headers={feeds.VERSION: version}).status_code == 204
+    for change in (pause, plan_another, block):
+        before = queue_page.version()
+        change(experiment)
+        assert queue_page.version() != before, change
+    monkeypatch.setattr(feeds, "feeds", feeds.Feeds())
+    assertContains(ada.get("/queue/", headers={feeds.VERSION: version}), "paused")
+
+
+def pause(experiment):
+    queue.pause(experiment, "Paused by ada.")
+
+
+def plan_another(experiment):
+    testing.make_run(experiment, experiment.runs.first().system, 16, 1)
+
+
+def block(experiment):
+    hours(experiment.runs.first().system.driver, 1, 2)
 
 
 def test_experiments_and_hosts_have_pages_and_places_go_on_from_one_to_the_next(ada, experiment, monkeypatch):
