@@ -1,6 +1,5 @@
 """Tables of what happens: systems, experiments, their runs, and the attempts at each."""
 
-from .archive import ArchiveRule, CitedRun
 from .attempts import Attempt, Event
 from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
@@ -8,7 +7,17 @@ from .delivery import Delivery
 from .design import Design, Designed, SetAside, TuningSeries, TuningStep, TuningTreatment
 from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
 from .growth import Grown, Growth
-from .outcome import Evidence, Found, LatencyHistogram, Result, RunTelemetry, Series, TelemetryImport
+from .outcome import (
+    ArchiveRule,
+    CitedRun,
+    Evidence,
+    Found,
+    LatencyHistogram,
+    Result,
+    RunTelemetry,
+    Series,
+    TelemetryImport,
+)
 from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, EndedCount, State

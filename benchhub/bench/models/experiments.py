@@ -185,6 +185,9 @@ QUEUE_ORDER = (
 )
 
 
+OTHER_ENDS = [str(state) for state in (State.FAILED, State.CANCELLED, State.LOST)]
+
+
 class Level(NamedTuple):
     """A level of a curve: its number of clients, and the throughput of its repeats as one number."""
 
@@ -326,6 +329,12 @@ class Run(SetAside):
             models.Index(fields=["clients", "id"], name="run_clients"),
             models.Index(fields=["position", "id"], name="run_position"),
             models.Index(fields=["system", "id"], name="run_of_system"),
+            # Of what most runs are the API's lists have some on each page anyway; of what few are it has to look for.
+            models.Index(fields=["state", "id"], condition=Q(state__in=OTHER_ENDS), name="run_other_end"),
+            models.Index(fields=["kind", "id"], condition=~Q(kind="measure"), name="run_other_kind"),
+            models.Index(fields=["repeat", "id"], name="run_repeat"),
+            models.Index(fields=["ended_at", "id"], name="run_ended_at"),
+            models.Index(fields=["set_aside_at", "id"], condition=Q(set_aside_at__isnull=False), name="run_set_aside"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -21,7 +21,8 @@ from benchhub.ui import feeds
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-# session, user; its version: events, runs, experiments, hosts, periods; active; queued: keys, gates, experiments, systems; rests, windows, periods, workers, hosts in trouble,
+# session, user; version: events, runs, experiments, hosts, periods; active; queued: keys, gates, experiments, systems;
+# rests, windows, periods, workers, hosts in trouble,
 # counts of hosts; experiments that wait: keys, rows, counts
 QUEUE_QUERIES = 21
 
