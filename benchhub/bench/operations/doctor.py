@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from benchhub.analysis import words
 from benchhub.bench.execute import examine, workers
 from benchhub.bench.execute.examine import Examined
-from benchhub.bench.models import Run, Webhook, Worker
+from benchhub.bench.models import ArchiveRule, Run, Webhook, Worker
 from benchhub.bench.models.states import ACTIVE
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
@@ -80,6 +80,16 @@ def _tables(broker: Finding) -> Iterator[Finding]:
     yield _overdue()
     yield from _trust()
     yield from _addresses()
+    yield from _archive()
+
+
+def _archive() -> Iterator[Finding]:
+    """Yield whether files move to the archive, where a rule says that they do."""
+    for rule in ArchiveRule.objects.all():
+        if rule.trouble:
+            yield Finding("archive", "warn", rule.trouble, "It is tried again every hour.")
+        else:
+            yield Finding("archive", "ok", f"By its rule {rule}.")
 
 
 def _database() -> Finding:

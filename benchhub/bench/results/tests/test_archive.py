@@ -14,6 +14,7 @@ from django.utils import timezone
 from benchhub import archive
 from benchhub.bench import testing
 from benchhub.bench.models import ArchiveRule, Attempt, CitedRun, Evidence
+from benchhub.bench.operations import doctor
 from benchhub.bench.results import archive as moves
 from benchhub.catalog.models import Hardware
 
@@ -153,6 +154,8 @@ def test_a_file_that_cannot_be_moved_holds_up_no_other(run, folder):
     moves.move_due()
     assert in_warehouse() == {"command.sh", "out.log"}
     assert "out.log" in ArchiveRule.objects.get().trouble
+    [finding] = [finding for finding in doctor.quick() if finding.name == "archive"]
+    assert finding.level == "warn" and "out.log" in finding.text
 
 
 def test_the_command_sets_a_rule_only_where_there_is_an_archive(run, folder, settings, capsys):
