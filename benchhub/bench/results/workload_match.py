@@ -56,17 +56,17 @@ def missing_workload(text: str) -> Workload | None:
 
 
 def _name(tool_name: str, parameters: Mapping[str, Any]) -> str:
-    name = f"{tool_name} {parameters['script']}, scale {parameters['scale']:,}"
-    return name if parameters["query_mode"] == "simple" else f"{name}, {parameters['query_mode']}"
+    words = [value if isinstance(value, str) else f"{name} {value:,}" for name, value in parameters.items()]
+    return f"{tool_name} {', '.join(words)}"
 
 
 def add(workload: Workload) -> list[str]:
     """Save a workload that the catalogue is missing, as its form does; return what the form refuses, as sentences."""
     start = form_of(workload)(instance=workload)
-    form = type(start)(start.initial | {"name": workload.name}, instance=Workload())
+    form = type(start)({**start.initial, "name": workload.name}, instance=Workload())
     if form.is_valid():
         form.save()
-    return [sentence for sentences in form.errors.values() for sentence in sentences]
+    return [str(sentence) for sentences in form.errors.values() for sentence in sentences]
 
 
 def _is_one_load(workload: Workload) -> bool:
