@@ -18,8 +18,9 @@ ABORTED_CLIENT = re.compile(r"(?:^|pgbench: error: )client \d{1,9} .{0,200}\babo
 ERROR = re.compile(r"^(?:pgbench: (?:error|fatal): |(?:ERROR|FATAL|PANIC): |client \d{1,9} )", re.IGNORECASE)
 MESSAGE = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: )", re.MULTILINE)
 # "pgbench: Fehler: ...": what a translation calls an error, a warning or the end of a run.
+# What the linker writes there has the path of a library instead.
 TRANSLATED = re.compile(
-    r"^pgbench: (?!error|warning|fatal|detail|hint|info|debug)[^\s:]{1,40} ?[:\uff1a] ", re.MULTILINE
+    r"^pgbench: (?!error|warning|fatal|detail|hint|info|debug)[^\s:/.]{1,40} ?[:\uff1a] ", re.MULTILINE
 )
 IN_ANOTHER_LANGUAGE = (
     "pgbench's messages are not in English, so that nothing tells whether the run was aborted: send its exit code, or "

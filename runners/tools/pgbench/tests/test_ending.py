@@ -180,3 +180,9 @@ def test_messages_in_another_language_tell_no_end_unless_the_code_does() -> None
     assert "not in English" in failure(unknown)
     assert failure(replace(unknown, returncode=0)) == ""
     assert failure(replace(unknown, stderr=b"pgbench: warning: scale option ignored\n")) == ""
+
+
+def test_a_warning_of_the_linker_is_no_message_in_another_language() -> None:
+    warning = b"pgbench: %s: no version information available (required by pgbench)\n"
+    for library in (b"/lib/x86_64-linux-gnu/libpq.so.5", b"libpq.so.5"):
+        assert failure(replace(recorded("18", "plain"), returncode=None, stderr=warning % library)) == ""
