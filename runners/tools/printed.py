@@ -21,8 +21,9 @@ REASON_LENGTH = 500
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
 BYTE_ORDER_MARK, UTF_16_MARKS = "\ufeff", (b"\xff\xfe", b"\xfe\xff")
 LONGEST_PREFIX, LONGEST_LINE, MOST_LINES = 60, 80, 10
-# Of a quotation, a list or a comment.
-MARK = re.compile(r"[ \t>|*#-]+")
+# Of a quotation, a list or a comment, and how many lines of it follow on each other where it is of a run.
+MARKS, MARKED_LINES = " \t>|*#-", 4
+MARK = re.compile(rf"[{MARKS}]+")
 
 
 def text_of(output: bytes) -> str:
@@ -43,11 +44,11 @@ def text_of(output: bytes) -> str:
 def added_text(text: str, beginnings: Sequence[str]) -> str:
     """Say what stands before the lines that a program always begins so, as times of a log; "" where nothing does.
 
-    A mark of a quotation or a list before one of several such lines hides the run that it is of.
+    A mark of a quotation or a list before a run hides it where another has none. A comment of a line or two is no run.
     """
+    lines = [line for line in text.split("\n") if line.strip(MARKS)]
     for beginning in beginnings:
-        prefixes = [line.partition(beginning)[0] for line in text.split("\n") if beginning in line]
-        if prefix := _added_prefix(prefixes):
+        if prefix := _added_prefix(lines, beginning):
             return (
                 f"Its lines do not begin as they were printed: before '{beginning.strip()}' stands "
                 f"'{prefix[:LONGEST_PREFIX]}'. "
@@ -56,9 +57,18 @@ def added_text(text: str, beginnings: Sequence[str]) -> str:
     return ""
 
 
-def _added_prefix(prefixes: Sequence[str]) -> str:
-    mark = next((prefix for prefix in prefixes if MARK.fullmatch(prefix)), "")
-    return mark or (prefixes[0] if prefixes and all(prefixes) else "")
+def _added_prefix(lines: Sequence[str], beginning: str) -> str:
+    prefixes = {place: line.partition(beginning)[0] for place, line in enumerate(lines) if beginning in line}
+    if prefixes and all(prefixes.values()):
+        return next(iter(prefixes.values()))
+    marks = ((place, prefix) for place, prefix in prefixes.items() if MARK.fullmatch(prefix))
+    return next((mark for place, mark in marks if _marked_lines(lines, place, mark) >= MARKED_LINES), "")
+
+
+def _marked_lines(lines: Sequence[str], place: int, mark: str) -> int:
+    """Return how many lines from a place on have the mark, up to as many as tell."""
+    following = lines[place : place + MARKED_LINES]
+    return next((count for count, line in enumerate(following) if not line.startswith(mark)), len(following))
 
 
 def cut_text(text: str, always: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from runners.tools.printed import added_text, cut_text, main_errors, text_of
 
 TEXT = "transaction type: <builtin: select only>\nnumber of clients: 4\n"
+FURTHER = "\nnumber of threads: 2\nduration: 3 s\n"
 BEGINNINGS = ("transaction type: ", "number of clients: ")
 
 
@@ -59,7 +60,14 @@ def test_what_was_added_before_each_line_is_named(prefix: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["    ", "> ", "\t", "# "])
 def test_a_run_that_is_quoted_beside_another_is_not_left_out_in_silence(prefix: str) -> None:
-    assert f"before 'transaction type:' stands '{prefix}'." in added_text(f"{TEXT}{prefix}{TEXT}", BEGINNINGS)
+    quoted = "".join(f"{prefix}{line}".rstrip() + "\n" for line in (TEXT + FURTHER).splitlines())
+    assert f"before 'transaction type:' stands '{prefix}'." in added_text(TEXT + FURTHER + quoted, BEGINNINGS)
+
+
+def test_a_comment_beside_a_run_is_no_mark_of_a_run() -> None:
+    assert added_text(f"# number of clients: 4\n{TEXT}", BEGINNINGS) == ""
+    assert added_text(f"{TEXT}# number of clients: 4\n# duration: 3 s\n# scale: 1\n", BEGINNINGS) == ""
+    assert "stands '# '" in added_text("# transaction type: x\nnumber of clients: 4\n", BEGINNINGS)
 
 
 @pytest.mark.parametrize(
