@@ -43,12 +43,19 @@ class Rest:
         return max(0.0, self.total + self.error)
 
 
-def _rest(total: float, moments: Sequence[Moment], per_s: Sequence[float], rounding: float) -> Rest:
+def _steps_s(moments: Sequence[Moment]) -> list[float]:
+    """Return the seconds that each report is about: of one that came late more than of others."""
+    return [after - before for before, after in pairwise([0.0, *(moment.at_s for moment in moments)])]
+
+
+def _weighed(steps_s: Sequence[float], values: Sequence[float]) -> float:
+    return sum(step_s * value for step_s, value in zip(steps_s, values, strict=True))
+
+
+def _rest(total: float, steps_s: Sequence[float], per_s: Sequence[float], rounding: float) -> Rest:
     """Subtract what the reports have; a time that is off moves only the difference to the next report."""
-    steps_s = [after - before for before, after in pairwise([0.0, *(moment.at_s for moment in moments)])]
     moved = per_s[-1] + sum(abs(after - before) for before, after in pairwise(per_s))
-    reported = sum(step_s * value for step_s, value in zip(steps_s, per_s, strict=True))
-    return Rest(total - reported, TIME_ROUNDING_S * moved + rounding + UNLOCKED_SHARE * total)
+    return Rest(total - _weighed(steps_s, per_s), TIME_ROUNDING_S * moved + rounding + UNLOCKED_SHARE * total)
 
 
 def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
@@ -76,22 +83,22 @@ def _has_gaps(moments: Sequence[Moment]) -> bool:
 
 def _rests(moments: Sequence[Moment], count: float, average_ms: float, stddev_ms: float) -> tuple[Rest, Rest, Rest]:
     """Return the number, the sum and the sum of squares of the latencies that no report has."""
+    steps_s, averages_ms = _steps_s(moments), [moment.average_ms for moment in moments]
     squares = [moment.stddev_ms**2 + moment.average_ms**2 for moment in moments]
-    steps_s = max(moment.at_s for moment in moments) / len(moments)
-    printed = sum(moment.tps * (moment.average_ms + moment.stddev_ms) for moment in moments) * steps_s
+    printed = _weighed(steps_s, [moment.tps * (moment.average_ms + moment.stddev_ms) for moment in moments])
     rounding_ms = 4 * LATENCY_ROUNDING_MS * (count * (average_ms + stddev_ms) + printed)
     return (
-        _rest(count, moments, [moment.tps for moment in moments], RATE_ROUNDING * steps_s * len(moments)),
+        _rest(count, steps_s, [moment.tps for moment in moments], RATE_ROUNDING * sum(steps_s)),
         _rest(
             count * average_ms,
-            moments,
+            steps_s,
             [moment.tps * moment.average_ms for moment in moments],
-            RATE_ROUNDING * steps_s * sum(moment.average_ms for moment in moments) + 2 * LATENCY_ROUNDING_MS * count,
+            RATE_ROUNDING * _weighed(steps_s, averages_ms) + 2 * LATENCY_ROUNDING_MS * count,
         ),
         _rest(
             count * (average_ms**2 + stddev_ms**2),
-            moments,
+            steps_s,
             [moment.tps * square for moment, square in zip(moments, squares, strict=True)],
-            RATE_ROUNDING * steps_s * sum(squares) + rounding_ms,
+            RATE_ROUNDING * _weighed(steps_s, squares) + rounding_ms,
         ),
     )
