@@ -37,6 +37,7 @@ class Evidence:
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
     and `progress_busy_s` the seconds that they took together. `pause_average_ms` is what clients that think waited
     before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
+    `rate_rounding` is by how much TPS may differ from what is printed.
     """
 
     clients: int
@@ -78,9 +79,15 @@ class Evidence:
     skipped_transactions: int = 0
     pause_average_ms: float = 0.0
     longest_pause_ms: float = 0.0
+    rate_rounding: float = 0.0
 
     @property
     def lasted_s(self) -> float | None:
         """Return how long the load lasted by its own count and rate, connecting included where both are printed."""
         rate = self.tps_including or self.tps
         return self.transactions / rate if self.transactions and rate else None
+
+    @property
+    def rounding_share(self) -> float:
+        """Return by what share the printed rate may be off, and so what is computed from it."""
+        return self.rate_rounding / self.tps if self.tps else 0.0

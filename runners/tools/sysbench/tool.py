@@ -33,6 +33,8 @@ LOAD_S_PER_ROW = 10e-6
 TPS_GUESS = {"oltp_read_write": 5_000.0, "oltp_point_select": 60_000.0}
 # A row of 216 bytes with its line pointer, 37 to a page, and its entries in two indexes.
 BYTES_PER_ROW = 265
+# Rates are printed with two decimals.
+RATE_ROUNDING = 0.005
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 
 FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
@@ -209,7 +211,7 @@ class Sysbench(Tool):
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         del parameters
-        return Expectation(average_latency="timed")
+        return Expectation(average_latency="timed", rate_rounding=RATE_ROUNDING)
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         sums = " UNION ALL ".join(f"SELECT {_SUMS} AS sums FROM {table}" for table in _tables(read(parameters)))

@@ -37,7 +37,7 @@ def littles_law(evidence: Evidence) -> Finding | None:
         return None
     if evidence.connect_each and evidence.connection_time_ms is None:
         rate = evidence.tps_excluding or rate
-    tolerance = _excess_tolerance(evidence)
+    tolerance = _excess_tolerance(evidence) + evidence.rounding_share
     least, most = (rate * latency_ms / 1000 for latency_ms in latency)
     product = f"{rate:,.0f} TPS x {sum(latency) / 2:.4g} ms of average latency = {(least + most) / 2:.4g} clients"
     # What old versions leave out as connecting, they may overstate.
@@ -47,7 +47,7 @@ def littles_law(evidence: Evidence) -> Finding | None:
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
     if evidence.rate_limited or failed_share > FAILED_SHARE_IGNORED:
         return None
-    if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE):
+    if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE - evidence.rounding_share):
         return "clients-idle", (
             f"{product} of {evidence.clients}: the rest of the time was not spent waiting for the server, so the "
             "load generator may be the limit, or the numbers do not belong together."
@@ -166,7 +166,7 @@ def deviation(evidence: Evidence) -> Finding | None:
     if average_ms is None or stddev_ms is None or evidence.latency_is_derived or average_ms >= lasted_ms:
         return None
     most_ms = math.sqrt(average_ms * (lasted_ms - average_ms))
-    if stddev_ms <= (1 + LONGEST_TOLERANCE) * most_ms + PRINTED_MS:
+    if stddev_ms <= (1 + LONGEST_TOLERANCE + evidence.rounding_share) * most_ms + PRINTED_MS:
         return None
     return "latency-order", (
         f"Latencies of {average_ms:.4g} ms on average, none longer than the run of {lasted_ms / 1000:,.4g} s, deviate "
@@ -180,7 +180,7 @@ def longest(evidence: Evidence) -> Finding | None:
     if (
         longest_ms is None
         or not lasted_s
-        or longest_ms <= 1000 * ((1 + LONGEST_TOLERANCE) * lasted_s + LONGEST_SLACK_S)
+        or longest_ms <= 1000 * ((1 + LONGEST_TOLERANCE + evidence.rounding_share) * lasted_s + LONGEST_SLACK_S)
     ):
         return None
     return "latency-order", f"A transaction took {longest_ms / 1000:,.4g} s, longer than the run of {lasted_s:,.4g} s."

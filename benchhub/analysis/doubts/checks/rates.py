@@ -55,7 +55,8 @@ def rate(evidence: Evidence) -> Finding | None:
     loaded_s = evidence.duration_s - evidence.initial_connection_time_ms / 1000
     if evidence.duration_is_planned:
         return _against_plan(evidence, loaded_s)
-    if loaded_s > 0 and abs(evidence.transactions / loaded_s - evidence.tps) <= RATE_TOLERANCE * evidence.tps:
+    room = RATE_TOLERANCE * evidence.tps + evidence.rate_rounding
+    if loaded_s > 0 and abs(evidence.transactions / loaded_s - evidence.tps) <= room:
         return None
     rate = f"{evidence.transactions / loaded_s:,.0f} per second" if loaded_s > 0 else "no rate"
     return "rate", (
@@ -70,7 +71,7 @@ def _against_plan(evidence: Evidence, loaded_s: float) -> Finding | None:
         return None
     rate = evidence.tps_including or evidence.tps
     numbers = f"{evidence.transactions:,} transactions at {rate:,.6g} TPS took {lasted_s:,.6g} s"
-    if lasted_s < loaded_s * (1 - EARLY_SHARE) - EARLY_S - _longest_gap_s(evidence, lasted_s):
+    if lasted_s < loaded_s * (1 - EARLY_SHARE - evidence.rounding_share) - EARLY_S - _longest_gap_s(evidence, lasted_s):
         return "rate", f"{numbers}, less than the {planned_s:,.4g} s that were asked for."
     if lasted_s <= planned_s * (1 + RATE_TOLERANCE) + SLACK_S:
         return None

@@ -171,6 +171,22 @@ def test_the_average_is_that_of_the_sum_where_it_is_printed_to_two_decimals() ->
     assert codes(printed) == []
 
 
+def test_a_rate_of_two_decimals_is_given_the_room_of_its_rounding() -> None:
+    # 13 / 60.01 s = 0.2166, printed as 0.22: with it 1.015 threads were busy, for 59.09 s.
+    slow = Evidence(
+        clients=1, tps=0.22, transactions=13, duration_s=60.01, latency_average_ms=4_615.0, latency_sum_ms=59_995.0
+    )
+    printed = replace(slow, rate_rounding=0.005)
+    assert codes(slow) == ["littles-law"]
+    assert codes(printed) == []
+    assert codes(replace(printed, latency_sum_ms=65_000.0, latency_average_ms=5_000.0)) == ["littles-law"]
+    assert codes(replace(printed, duration_is_planned=True, duration_s=60.0)) == []
+    assert codes(replace(printed, duration_is_planned=True, duration_s=65.0)) == ["rate"]
+    # 7 / 60 s = 0.1167, printed as 0.12.
+    few = Evidence(clients=1, tps=0.12, transactions=7, duration_s=60.0, rate_rounding=0.005)
+    assert codes(few) == ["few-transactions"]
+
+
 @pytest.mark.parametrize(("tps", "expected"), [(1_001.2, []), (1_002.0, ["rate"])])
 def test_a_run_does_not_end_before_its_time(tps: float, expected: list[str]) -> None:
     planned = Evidence(clients=10, tps=tps, transactions=60_000, duration_s=60.0, duration_is_planned=True)
