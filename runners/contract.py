@@ -231,7 +231,10 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The measurements of an attempt. A failed outcome has its reason and no measures that could become a point."""
+    """The measurements of an attempt. A failed outcome has its reason and no measures that could become a point.
+
+    With late reports of progress, or missing ones, the seconds of a series are only about right.
+    """
 
     outcome: Outcome
     reason: str
@@ -241,3 +244,4 @@ class RunResult:
     histograms: tuple[Histogram, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     remarks: tuple[str, ...] = ()
+    has_late_reports: bool = False

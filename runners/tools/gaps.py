@@ -6,12 +6,17 @@ somebody shortened, the seconds of the missing ones have no value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 # A report is late by less than so many intervals, or not by whole ones.
 MOST_LATE, ON_TIME_S = 3, 0.05
+# While a machine stands still, no more ends than in the interval before and at its end.
+MOST_STALLED, FEW_TRANSACTIONS = 2, 10
+# Between reports that are on time, printed to a tenth.
+WHOLE_S = 0.15
 
 Columns = Mapping[str, Sequence[float | None]]
 
@@ -32,28 +37,45 @@ class Report:
     values: Callable[[int], Mapping[str, float]]
 
 
-def spans(times_s: Sequence[float]) -> Iterator[Span]:
-    """Yield the span of each report, by the seconds of the run at their ends."""
-    passed_s, interval_s = 0, _interval_s(times_s)
-    for at_s in times_s:
+def spans(times_s: Sequence[float], tps: Sequence[float]) -> Iterator[Span]:
+    """Yield the span of each report, by the seconds of the run at their ends and the rates that they say.
+
+    After a stall a report may be on time by chance, but then few transactions ended since the one before.
+    """
+    passed_s, interval_s = 0, reports_interval_s([0.0, *times_s])
+    steps_s = [round(after_s) - round(before_s) for before_s, after_s in pairwise([0.0, *times_s])]
+    peak_tps = max((rate for step_s, rate in zip(steps_s, tps, strict=True) if step_s <= interval_s), default=0.0)
+    most_stalled = MOST_STALLED * interval_s * peak_tps + FEW_TRANSACTIONS
+    for at_s, rate in zip(times_s, tps, strict=True):
         since_s = max(0, round(at_s) - passed_s)
         is_on_time = abs(at_s - interval_s * round(at_s / interval_s)) < ON_TIME_S
-        is_after_gap = is_on_time and since_s >= MOST_LATE * interval_s
+        is_after_gap = is_on_time and since_s >= MOST_LATE * interval_s and rate * since_s > most_stalled
         yield Span(since_s, interval_s if is_after_gap else since_s)
         passed_s += since_s
 
 
-def _interval_s(times_s: Sequence[float]) -> int:
-    """Return the seconds between reports: the fewest between two of them, and of a single one those before it."""
-    steps = [round(after_s) - round(before_s) for before_s, after_s in pairwise(times_s)]
-    return min((step for step in steps if step >= 1), default=max(1, round(times_s[0]) if times_s else 1))
+def are_punctual(times_s: Sequence[float]) -> bool:
+    """Tell whether each report came an interval after the one before, so that whole seconds are about it alone."""
+    steps_s = [after_s - before_s for before_s, after_s in pairwise([0.0, *times_s])]
+    return all(abs(step_s - round(times_s[0])) < WHOLE_S for step_s in steps_s[1:])
+
+
+def reports_interval_s(times_s: Sequence[float]) -> int:
+    """Return the whole seconds between reports: those most often between two of them, or else 1.
+
+    A report that comes late is not whole seconds after the one before it, unless times are printed without decimals.
+    """
+    steps_s = [after_s - before_s for before_s, after_s in pairwise(times_s)]
+    whole = Counter(round(step_s) for step_s in steps_s if abs(step_s - round(step_s)) < WHOLE_S and round(step_s))
+    return min(whole, key=lambda step_s: (-whole[step_s], step_s), default=1)
 
 
 def columns(reports: Sequence[Report]) -> dict[str, list[float | None]]:
     """Return the values of each metric, one for each second; None where the report of a second is missing."""
     columns: dict[str, list[float | None]] = {}
     filled_s = 0
-    for report, span in zip(reports, spans([report.at_s for report in reports]), strict=True):
+    rates = [report.values(1)["tps"] for report in reports]
+    for report, span in zip(reports, spans([report.at_s for report in reports], rates), strict=True):
         for metric, value in report.values(span.known_s).items() if span.known_s else ():
             if metric not in columns:
                 columns[metric] = [0.0] * filled_s

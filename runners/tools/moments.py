@@ -78,7 +78,8 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
 
 
 def _has_gaps(moments: Sequence[Moment]) -> bool:
-    return any(span.known_s != span.passed_s for span in gaps.spans([moment.at_s for moment in moments]))
+    spans = gaps.spans([moment.at_s for moment in moments], [moment.tps for moment in moments])
+    return any(span.known_s != span.passed_s for span in spans)
 
 
 def _rests(moments: Sequence[Moment], count: float, average_ms: float, stddev_ms: float) -> tuple[Rest, Rest, Rest]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from benchhub.analysis.doubts.evidence import Evidence, Shape
@@ -23,7 +22,6 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
     tool = tools.get(spec.tool)
     expectation = tool.expectation(spec.parameters)
     rates = next((series.numbers for series in result.series if series.metric == "tps"), ())
-    is_uneven = _has_late_reports(result, rates)
     return Evidence(
         clients=spec.clients,
         threads=spec.threads,
@@ -43,8 +41,8 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         connection_time_ms=values.get("average_connection_time_ms"),
         pause_average_ms=values.get("think_average_ms", 0.0),
         longest_pause_ms=expectation.longest_pause_ms,
-        progress=() if is_uneven else rates,
-        progress_busy_s=() if is_uneven else _busy_s(result, tool.unit.lower()),
+        progress=() if result.has_late_reports else rates,
+        progress_busy_s=() if result.has_late_reports else _busy_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
@@ -53,13 +51,6 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
 def _logged_share(spec: RunSpec, result: RunResult) -> float:
     """Return the share of transactions in the log: the driver may have chosen another than was planned."""
     return result.histograms[0].sampling_rate if result.histograms else spec.log_sampling_rate
-
-
-def _has_late_reports(result: RunResult, rates: Sequence[float]) -> bool:
-    """Tell whether a report came late by seconds, so that the seconds are only about its own: all have its values."""
-    latencies = next((series.numbers for series in result.series if series.metric == "latency_ms"), rates)
-    lengths = [len(list(rows)) for _, rows in groupby(zip(rates, latencies, strict=False))]
-    return len(set(lengths[:-1])) > 1
 
 
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 from runners.contract import Series
 from runners.tools import gaps
@@ -105,12 +104,13 @@ def _lines(text: str) -> list[str]:
 def _epoch_s(reports: Sequence[Report]) -> float | None:
     """Return when the first report's seconds began, by times since 1970; None where times are of the run.
 
-    The seconds between reports are the fewest between two of them; of a single one they are not known, and taken for 1.
+    Of a single one the seconds before it are not known, and taken for 1.
     """
     if not reports or reports[0].at_s < FIRST_EPOCH_S:
         return None
-    steps = [round(after.at_s - before.at_s) for before, after in pairwise(reports)]
-    return reports[0].at_s - min((step for step in steps if step >= 1), default=1)
+    interval_s = gaps.reports_interval_s([report.at_s for report in reports])
+    # None comes before its time, but the first may come late.
+    return min(report.at_s - place * interval_s for place, report in enumerate(reports, start=1))
 
 
 def _values(line: re.Match[str], steps: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
-from runners.tools import moments, seconds
+from runners.tools import gaps, moments, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
@@ -282,6 +282,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_percentile_series(outputs, reports),
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
+        has_late_reports=not gaps.are_punctual(reports.times_s),
         histograms=histograms,
         doubts=(
             *_doubts(reduction),

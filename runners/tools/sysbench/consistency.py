@@ -71,7 +71,10 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
     totals |= dict(zip(("reads", "writes"), queries, strict=False)) if len(queries) == 4 else {}
     lines, sums = report.intervals(text), dict.fromkeys(totals, 0.0)
     times_s = [at_s for at_s, _ in lines]
-    for (_, line), span in zip(lines, gaps.spans(times_s), strict=True):
+    if not gaps.are_punctual(times_s):
+        return
+    rates = [float(line["tps"]) if line else 0.0 for _, line in lines]
+    for (_, line), span in zip(lines, gaps.spans(times_s, rates), strict=True):
         values = line.groupdict() if line else {}
         for name in totals:
             value = next((values[column] for column in COLUMNS[name] if values.get(column)), "0")

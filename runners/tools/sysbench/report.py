@@ -92,10 +92,11 @@ LAYOUT = Layout(
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The series of the reports of progress, and remarks on those that are in none."""
+    """The series of the reports of progress, remarks on those that are in none, and the seconds at which they came."""
 
     series: tuple[Series, ...]
     remarks: tuple[str, ...]
+    times_s: tuple[float, ...] = ()
 
 
 def read_measures(text: str) -> dict[str, Measure]:
@@ -149,7 +150,8 @@ def read_progress(text: str, started_epoch_s: float) -> Progress:
         Series(name, UNITS.get(name, "ms"), started_epoch_s, 1.0, tuple(values)) for name, values in columns.items()
     )
     remarks = (*unread_remarks(len(lines), len(reports)), *gaps.remarks(columns))
-    return Progress(tuple(line for line in series if line.values), remarks)
+    times_s = tuple(report.at_s for report in reports)
+    return Progress(tuple(line for line in series if line.values), remarks, times_s)
 
 
 def _values(match: re.Match[str], seconds: int) -> dict[str, float]:

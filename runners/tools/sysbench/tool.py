@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec
+from runners.tools import gaps
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
@@ -282,6 +283,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         parser=PARSER,
         measures={**measures, **_percentiles(text, histogram)},
         series=progress.series,
+        has_late_reports=not gaps.are_punctual(progress.times_s),
         histograms=(histogram,) if histogram else (),
         doubts=(
             *consistency.doubts(text, measures),

@@ -115,6 +115,33 @@ def test_the_seconds_of_several_missing_reports_have_no_values() -> None:
     assert "Reports of progress are missing: 570 s have no values over time." in result.remarks
 
 
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (("5.0", "10.0", "15.0", "23.7", "25.0", "30.0"), 30),
+        (("10.0", "20.0", "30.0", "48.6", "50.0", "60.0"), 60),
+        (("10.0", "28.6", "30.0"), 30),
+    ],
+)
+def test_one_late_report_takes_no_seconds_from_the_punctual_ones(times: tuple[str, ...], expected: int) -> None:
+    result = parsed(SUMMARY, lines(*((at_s, "10.0") for at_s in times)))
+    assert series(result)["tps"] == (10,) * expected
+    assert result.has_late_reports
+    assert not any("are missing" in remark for remark in result.remarks)
+
+
+def test_a_stall_that_ends_on_time_is_no_gap() -> None:
+    """Of 100 TPS, 50 ended in the 8 s of a stall."""
+    result = parsed(SUMMARY, lines(("1.0", "100.0"), ("2.0", "100.0"), ("10.0", "6.2"), ("11.0", "100.0")))
+    assert series(result)["tps"] == (100, 100, *(6.2,) * 8, 100)
+    assert not any("are missing" in remark for remark in result.remarks)
+
+
+def test_reports_are_late_by_their_times_and_not_by_their_values() -> None:
+    assert not parsed(SUMMARY, lines(("1.0", "0.0"), ("2.0", "0.0"), ("3.0", "10.0"))).has_late_reports
+    assert parsed(SUMMARY, lines(("1.0", "1.0"), ("3.4", "2.0"), ("4.0", "3.0"))).has_late_reports
+
+
 def test_a_report_that_comes_late_is_about_all_seconds_since_the_one_before() -> None:
     result = parsed(SUMMARY, lines(("1.0", "10.0"), ("2.0", "20.0"), ("7.4", "3.0"), ("8.0", "40.0")))
     assert series(result)["tps"] == (10, 20, 3, 3, 3, 3, 3, 40)
