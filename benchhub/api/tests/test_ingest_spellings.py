@@ -24,6 +24,7 @@ def version_line(text: str, version: str) -> str:
     [
         "\ufeff" + PLAIN,
         PLAIN.replace("\n", "\r\r\n"),
+        "".join(f"    {line}\n" for line in PLAIN.splitlines()),
         PLAIN.replace("\n", "\x1b[0m\x1b[K  \n"),
         f"Script started on 2026-01-31 02:00:00+00:00\n$ pgbench -c 9 -j 9 bench\n{PLAIN}$ exit\nScript done\n",
         f"done in 0.21 s (drop tables 0.00 s).\n{PLAIN}\nreal\t0m1.012s\n",
@@ -36,7 +37,7 @@ def test_a_text_from_a_terminal_is_read_as_it_was_printed(courier, text):
     assert f"tps = {result.throughput:.6f} " in text
 
 
-@pytest.mark.parametrize("prefix", ["2026-01-31T02:00:00.1234567Z ", "[02:00:01] ", "pgbench_1  | ", "    "])
+@pytest.mark.parametrize("prefix", ["2026-01-31T02:00:00.1234567Z ", "[02:00:01] ", "pgbench_1  | "])
 def test_lines_with_something_before_them_are_refused_by_what_it_is(courier, prefix):
     text = "".join(f"{prefix}{line}\n" for line in PLAIN.splitlines())
     [(pointer, sentence)] = faults(courier, delivery(text, "reads", "18.4"))
