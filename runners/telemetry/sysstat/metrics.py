@@ -78,16 +78,23 @@ PLACES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "psi-mem": (("psi", "psi-mem"),),
     "clock": (("power-management", "cpu-frequency"),),
 }
+NAMES = frozenset(name for mapped in MAPPED for names in alternatives(mapped.source) for name in names)
 MOST_ROWS = 2000
-# What is made of other devices would count twice; 'dev7-0' is how older versions call a device.
-NO_DISK = re.compile(r"loop|ram|zram|sr[0-9]|fd[0-9]|dm-|md[0-9]|nbd|dev(?:1|7|9|11)-")
+# A disk by its name, or 'dev8-0' by its number, as older versions call it; what is made of others would count twice.
+# Numbers from 240 to 254 are given as drivers come: 'dev253-0' may be a disk, or a volume on one.
+DISK = re.compile(
+    r"(?:(?:sd|hd|vd|xvd|dasd)[a-z]+|nvme[0-9]+n[0-9]+|mmcblk[0-9]+|pmem[0-9]+|cciss/c[0-9]+d[0-9]+"
+    r"|dev(?:3|8|22|33|34|6[5-9]|7[01]|94|10[4-9]|11[01]|12[89]|13[0-5]|179|202|259)-[0-9]+)$"
+)
+NO_DISK = re.compile(r"loop|ram|zram|sr[0-9]|fd[0-9]|dm-|md[0-9]|nbd|dev(?:1|2|7|9|11|43)-")
 NO_CARD = re.compile(r"lo$|ifb|veth|docker|br[0-9-]|virbr|bond|team|vlan|tun|tap|dummy|vnet|ovs|cni|flannel|cali|wg")
 
 
 def numbers(sample: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a sample that a metric may need, by 'group.name'; what is no number is left out."""
     pairs = ((group, part) for group, places in PLACES.items() if (part := _part(sample, places)) is not None)
-    return {f"{group}.{name}": value for group, part in pairs for name, value in _values(group, part)}
+    values = ((f"{group}.{name}", value) for group, part in pairs for name, value in _values(group, part))
+    return {name: value for name, value in values if name in NAMES}
 
 
 def metric_value(mapped: Mapped, values: Mapping[str, float]) -> float | None:
@@ -113,10 +120,17 @@ def _values(group: str, part: Any) -> Iterable[tuple[str, float]]:
     if isinstance(part, Mapping):
         return _flat(part)
     if group == "disk":
-        return _of_disks([row for row in rows if not NO_DISK.match(str(row.get("disk-device")))])
+        return _of_disks(_disks(rows))
     if group in ("net", "lost"):
         return _sums([row for row in rows if "." not in (card := str(row.get("iface"))) and not NO_CARD.match(card)])
     return _flat(next((row for row in rows if "all" in (row.get("cpu"), row.get("number"))), {}))
+
+
+def _disks(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of disks; none where a device may be a disk or not, as any sum might count one twice."""
+    named = [(str(row.get("disk-device")), row) for row in rows]
+    named = [(name, row) for name, row in named if not NO_DISK.match(name)]
+    return [row for _, row in named] if all(DISK.match(name) for name, _ in named) else []
 
 
 def _flat(part: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:

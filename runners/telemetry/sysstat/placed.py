@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from statistics import fmean
 
 from runners.telemetry import series
 from runners.telemetry.collector import step_s
@@ -67,7 +69,7 @@ def place(content: bytes, load: Load) -> Placed:
         machine=machine,
         telemetry=_telemetry(within, load, max(interval_s, step_s(load.duration_s))),
         sample_count=sorted_out.count,
-        outside_count=sorted_out.count - len(within),
+        outside_count=sorted_out.outside_count,
         interval_s=interval_s,
         first_epoch_s=sorted_out.first_epoch_s,
         last_epoch_s=sorted_out.last_epoch_s,
@@ -76,11 +78,15 @@ def place(content: bytes, load: Load) -> Placed:
 
 @dataclass(slots=True)
 class _Samples:
-    """The samples that lie within a load, and the span of all."""
+    """The samples that lie within a load, by their ends, and the span of all.
+
+    A file may have samples twice, or in any order: the first one at a time counts.
+    """
 
     load: Load
-    within: list[Sample] = field(default_factory=list)
+    by_end: dict[int, Sample] = field(default_factory=dict)
     count: int = 0
+    outside_count: int = 0
     first_epoch_s: int = 2**62
     last_epoch_s: int = 0
     longest_s: int = 0
@@ -91,17 +97,18 @@ class _Samples:
         self.last_epoch_s = max(self.last_epoch_s, sample.end_epoch_s)
         self.longest_s = max(self.longest_s, sample.interval_s)
         if _is_within(sample, self.load):
-            self.within.append(sample)
+            self.by_end.setdefault(sample.end_epoch_s, sample)
+        else:
+            self.outside_count += 1
 
     def required(self) -> list[Sample]:
-        """Return those within the load. Raises UnfitError where there is none, or where none has a metric."""
-        if self.within and not any(
-            metric_value(mapped, s.values) is not None for s in self.within for mapped in MAPPED
-        ):
-            raise UnfitError(NO_METRIC)
-        if not self.within:
+        """Return those within the load by time. Raises UnfitError where there is none, or where none has a metric."""
+        within = [self.by_end[end_epoch_s] for end_epoch_s in sorted(self.by_end)]
+        if not within:
             raise UnfitError(self._why_none() if self.count else NO_SAMPLE)
-        return self.within
+        if not any(metric_value(mapped, sample.values) is not None for sample in within for mapped in MAPPED):
+            raise UnfitError(NO_METRIC)
+        return within
 
     def _why_none(self) -> str:
         load = self.load
@@ -133,20 +140,28 @@ def _telemetry(samples: Sequence[Sample], load: Load, step: int) -> series.Telem
     )
 
 
-def _values(mapped: Mapped, cells: Sequence[Sample | None]) -> tuple[float | None, ...]:
-    return tuple(None if sample is None else metric_value(mapped, sample.values) for sample in cells)
+def _values(mapped: Mapped, cells: Sequence[Sequence[Sample]]) -> tuple[float | None, ...]:
+    return tuple(_mean(mapped, cell) for cell in cells)
 
 
-def _cells(samples: Sequence[Sample], load: Load, step: int) -> Iterator[Sample | None]:
-    """Yield for each step of the load the sample in whose seconds its middle lies; None where there is none.
+def _mean(mapped: Mapped, cell: Sequence[Sample]) -> float | None:
+    values = [value for sample in cell if (value := metric_value(mapped, sample.values)) is not None]
+    return fmean(values) if values else None
 
-    A file may have samples twice, or in any order: the first one at a time counts.
+
+def _cells(samples: Sequence[Sample], load: Load, step: int) -> Iterator[Sequence[Sample]]:
+    """Yield for each step of the load the samples whose middle lies in it, else the one that has the step's middle.
+
+    There are several where the steps of a long load are longer than its samples. `samples` are in the order of time.
     """
-    ordered = sorted(samples, key=lambda sample: sample.end_epoch_s)
-    next_sample = 0
+    by_step: dict[int, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        middle = sample.end_epoch_s - sample.interval_s / 2
+        by_step[math.floor((middle - load.begin_epoch_s) / step)].append(sample)
     for step_number in range(max(1, math.floor(load.duration_s / step + 0.1))):
-        middle = load.begin_epoch_s + step * (step_number + 0.5)
-        while next_sample < len(ordered) - 1 and ordered[next_sample].end_epoch_s < middle:
-            next_sample += 1
-        sample = ordered[next_sample]
-        yield sample if sample.begin_epoch_s <= middle <= sample.end_epoch_s else None
+        yield by_step.get(step_number) or _around(samples, load.begin_epoch_s + step * (step_number + 0.5))
+
+
+def _around(samples: Sequence[Sample], moment_epoch_s: float) -> Sequence[Sample]:
+    place = bisect_left(samples, moment_epoch_s, key=lambda sample: sample.end_epoch_s)
+    return [sample for sample in samples[place : place + 1] if sample.begin_epoch_s <= moment_epoch_s]

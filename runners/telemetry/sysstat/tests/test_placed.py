@@ -88,11 +88,29 @@ def test_samples_that_are_longer_than_the_load_say_nothing_of_it():
         (printed(sample(1), sample(2))[:-60], "cut short"),
         (printed(sample(1), sample(2, utc=0)), "without -T and -t"),
         (printed({**sample(1), "timestamp": {"date": "1", "time": "2", "utc": 1, "interval": 1}}), "no time"),
-        (b'{"sysstat": {"hosts": [{"statistics": [' + b"[" * 100_000, "cut short"),
+        (b'{"sysstat": {"hosts": [{"statistics": [' + b"[" * 50_000, "cut short"),
+        (b'{"a": "' + b"x" * 2**16 + printed(sample(1))[1:], "no output of sadf -j"),
+        (printed(sample(1), "x" * 2**22), "damaged after its sample 1, or the next one has more than 2 MiB"),
+        (printed(sample(1), [[]] * 2**19), "no output of sadf -j"),
+        (
+            printed(*[sample(1), {"timestamp": {**sample(1)["timestamp"], "date": "0001-01-01"}, "io": {"tps": 1}}]),
+            "no time",
+        ),
+        (printed(*[0] * 200_001), "more than 200,000 samples"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_what_to_do(content, words):
     assert words in refusal(content)
+
+
+def test_samples_are_read_to_the_last_one_although_the_file_is_longer_than_what_is_read_at_once():
+    groups = {"cpu-load": [CPU], "other": "x" * 900_000}
+    content = printed(*(sample(second, **groups) for second in range(1, 9)))
+    assert values(content, duration=8)["cpu_user"] == [65] * 8
+
+
+def test_as_many_samples_as_there_may_be_are_taken():
+    assert values(printed(*[0] * 199_999, sample(1)), duration=1)["cpu_user"] == [65]
 
 
 def test_what_is_no_number_of_a_sample_is_left_out():
@@ -113,6 +131,28 @@ def test_disks_are_added_without_what_is_made_of_them_and_waits_are_weighed_by_r
     assert row["disk_read"][0] == pytest.approx(4000 * 512 / 1e6)
 
 
+@pytest.mark.parametrize(
+    ("names", "busy"),
+    [
+        (("dev8-0", "dev259-0", "dev7-0", "dev9-1"), 120),
+        (("dev8-0", "dev253-0", "dev253-1"), None),  # volumes on the disk, or disks of a virtual machine
+        (("sda", "vg0-data"), None),
+    ],
+)
+def test_a_device_that_may_be_made_of_others_leaves_the_disks_without_numbers(names, busy):
+    disks = [{"disk-device": name, "rd_sec": 1.0, "util-percent": 60.0, "aqu-sz": 1.0} for name in names]
+    row = values(printed(sample(1, disk=disks, io={"io-reads": {"bread": 1000.0}})))
+    assert row["disk_read"][0] == pytest.approx(0.512)
+    assert row.get("disk_busy", [None])[0] == busy
+
+
+def test_steps_of_a_long_load_have_the_mean_of_all_their_samples():
+    cpu = [{**CPU, "nice": 0.0, "user": 10.0 * second} for second in range(1, 9)]
+    content = printed(*(sample(second, **{"cpu-load": [row]}) for second, row in enumerate(cpu, start=1)))
+    row = values(content, duration=8000)["cpu_user"]
+    assert (row[:4], set(row[4:])) == ([15, 35, 55, 75], {None})  # of 2 s each
+
+
 def test_network_is_that_of_the_cards_alone():
     cards = [{"iface": name, "rxkB": 1000.0, "txkB": 0.0} for name in ("lo", "eth0", "eth0.7", "veth1", "p3p1")]
     assert values(printed(sample(1, network={"net-dev": cards})))["network_received"][0] == pytest.approx(2.048)
@@ -129,7 +169,7 @@ def test_what_real_versions_print_becomes_metrics(version, user, queue):
     begin = datetime(2026, 11, 27, 10, 8, 28, tzinfo=UTC).timestamp()
     placed = place((RECORDED / f"sysstat-{version}.json").read_bytes(), Load(begin, 10))
     metrics = {item.metric: item.values for item in placed.telemetry.observations}
-    assert placed.machine == answer.Machine("vm", "6.18.44-fc-v595", 2)
+    assert placed.machine == answer.Machine("vm", "6.18.44-fc-v595")
     assert set(metrics) == {mapped.metric for mapped in MAPPED}
     assert metrics["cpu_user"][9] == user  # of 10:08:38; there is neither nice nor a guest
     assert metrics["run_queue"][9] == queue
