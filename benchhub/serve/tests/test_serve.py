@@ -9,7 +9,8 @@ from http.client import HTTPConnection
 import pytest
 
 from benchhub.serve import request
-from benchhub.serve.server import server
+from benchhub.serve.server import OPTIONS, server
+from runners.telemetry.sysstat.answer import MOST_BYTES
 
 SLOW = 300
 PATIENCE_S = 60
@@ -114,7 +115,7 @@ def test_a_stranger_s_long_body_is_refused_before_it_is_read():
         ("application/json", request.JSON_BYTES, 200),
         ("application/json; charset=utf-8", request.JSON_BYTES + 1, 413),
         ("application/x-ndjson", request.JSON_BYTES + 1, 200),
-        ("multipart/form-data; boundary=x", request.LONG_BYTES + 1, 413),
+        ("multipart/form-data; boundary=x", request.FORM_BYTES + 1, 413),
         ("application/x-www-form-urlencoded", request.FORM_BYTES + 1, 413),
         ("text/anything", request.FORM_BYTES + 1, 413),
     ],
@@ -128,6 +129,14 @@ def test_a_body_of_somebody_has_the_limit_of_its_kind(kind, size, status):
                 connection.sendall(b"x" * size)
             assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
         assert ask(port) == (200, "0 bytes")
+
+
+def test_a_long_form_is_taken_by_the_page_of_sysstat_alone():
+    form = {"CONTENT_TYPE": "multipart/form-data; boundary=x"}
+    assert request.limit_of(form, "/runs/7/telemetry/add") > MOST_BYTES + request.ANYBODY_BYTES
+    assert request.limit_of(form, "/runs/7/telemetry/remove") == request.FORM_BYTES
+    assert request.limit_of({}, "/runs/7/telemetry/add") == request.FORM_BYTES
+    assert OPTIONS["max_request_body_size"] >= request.SYSSTAT_BYTES
 
 
 def test_a_chunked_body_ends_at_the_limit_of_its_kind():
