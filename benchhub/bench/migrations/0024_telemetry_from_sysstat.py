@@ -35,7 +35,10 @@ class Migration(migrations.Migration):
                     "outside_count",
                     models.PositiveIntegerField(help_text="Samples that lie outside the load, and were left out."),
                 ),
-                ("doubts", models.JSONField(default=list, help_text="Sentences on why it may be of another machine.")),
+                (
+                    "doubts",
+                    models.JSONField(default=list, help_text="Sentences on why it may be of another machine or time."),
+                ),
                 (
                     "by",
                     models.ForeignKey(

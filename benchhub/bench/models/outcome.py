@@ -229,7 +229,7 @@ class TelemetryImport(models.Model):
     last_at = models.DateTimeField(help_text="When the last sample of the file ended.")
     sample_count = models.PositiveIntegerField(help_text="Samples in the file.")
     outside_count = models.PositiveIntegerField(help_text="Samples that lie outside the load, and were left out.")
-    doubts = models.JSONField(default=list, help_text="Sentences on why it may be of another machine.")
+    doubts = models.JSONField(default=list, help_text="Sentences on why it may be of another machine or time.")
 
     def __str__(self) -> str:
         return f"telemetry of run {self.run_id} from sysstat"

@@ -154,9 +154,10 @@ def run_put_back(request: HttpRequest, pk: int) -> HttpResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class SysstatPage(FormPage):
-    """The form for telemetry of sysstat, with the command that prints what it takes."""
+    """The form for telemetry of sysstat, with the command that prints what it takes, and a doubt about its time."""
 
     command: str
+    doubt: str
 
 
 def run_telemetry_add(request: HttpRequest, pk: int) -> HttpResponse:
@@ -175,6 +176,7 @@ def run_telemetry_add(request: HttpRequest, pk: int) -> HttpResponse:
         action="Add it",
         crumb=Crumb.to("run", f"Run {pk}", pk),
         command=sysstat.command(sysstat.load_of(run)),
+        doubt=sysstat.begin_doubt(run),
     )
     return page.show(request, "bench/run/telemetry_add.html")
 

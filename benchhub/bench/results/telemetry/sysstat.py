@@ -10,24 +10,35 @@ from typing import Any
 
 from django import forms
 from django.db import transaction
+from django.db.models import QuerySet
 
 from benchhub.analysis.words import listing
-from benchhub.bench.models import Event, Evidence, Run, TelemetryImport
+from benchhub.bench.models import Event, Evidence, Run, Series, TelemetryImport
 from benchhub.catalog.models import Host
 from runners.telemetry.metrics import DRIVER_PREFIX
 from runners.telemetry.sysstat.answer import MOST_BYTES, Machine, UnfitError
-from runners.telemetry.sysstat.placed import Load, Placed, place
+from runners.telemetry.sysstat.placed import Load, Placed, clock, place
 
 from . import own
 
 EVENT = "telemetry"  # as the history of a run calls it; its state stays as it is
 MARGIN_S = 2
 LEAST_EPOCH_S = 10**8  # a series without a date begins at 0
+FILE_PREFIX = "sysstat-"
+MOST_FILES = 5  # of a run; each may have MOST_BYTES
 OBSERVED = "BenchHub observed this run itself: its telemetry is not mixed with that of sysstat."
 NO_RESULT = "Only a run that measured something has a load beside which telemetry stands."
 NO_TIME = "Nothing says when the load of this run began, so that no sample can be placed."
 OTHER_HOST = "sysstat ran on {}, and the run on {}: see that this is the same machine."
 OTHER_KERNEL = "sysstat saw the kernel {}, and the run was on {}: this is of another machine, or of another time."
+UNMEASURED = (
+    "Nobody measured when this load began. Its samples are those from the begin at {} UTC on, which was written with"
+    " the import or reckoned from it, and may be of another time."
+)
+TOO_MANY_FILES = (
+    f"The run has {MOST_FILES} files of sysstat already, which stay as evidence. It takes no other one: send one of"
+    " those again."
+)
 BOTH = "Choose a file or paste its text, not both."
 NEITHER = "Choose a file that sadf -j printed, or paste its text."
 
@@ -74,17 +85,33 @@ def load_of(run: Run) -> Load:
 
     Raises UnfitError where nothing says when it began.
     """
-    unit = run.result.unit.lower()
-    series = run.series.filter(metric=unit, start_epoch_s__gt=LEAST_EPOCH_S).first()
     planned_s = int(run.spec.get("duration_s") or 0)
-    if series is not None:
+    if (series := _dated_series(run)) is not None:
         reported_s = round(len(series.values) * series.step_s)
-        # A load generator may leave out the last report; one that was cut short lacks more.
-        is_whole = planned_s - reported_s <= series.step_s
+        # A load generator may leave out the last report; of one that was cut short the transactions lack time as well.
+        is_whole = planned_s - max(reported_s, _transactions_s(run)) <= series.step_s
         return Load(series.start_epoch_s, max(planned_s, reported_s) if is_whole else reported_s)
     if run.is_imported and run.started_at:
         return Load(run.started_at.timestamp(), planned_s)
     raise UnfitError(NO_TIME)
+
+
+def _dated_series(run: Run) -> Series | None:
+    """Return the throughput over time, if it says when that was."""
+    return run.series.filter(metric=run.result.unit.lower(), start_epoch_s__gt=LEAST_EPOCH_S).first()
+
+
+def _transactions_s(run: Run) -> float:
+    """Return the seconds that the counted transactions took at the throughput; 0 where they were not counted."""
+    count = run.result.measures.get("transactions", {}).get("value", 0)
+    return float(count / run.result.throughput) if run.result.unit == "TPS" else 0.0
+
+
+def begin_doubt(run: Run) -> str:
+    """Say that nobody measured when the load of a run began; empty where its load generator did."""
+    if _dated_series(run) is not None:
+        return ""
+    return UNMEASURED.format(clock(load_of(run).begin_epoch_s))
 
 
 def command(load: Load) -> str:
@@ -96,19 +123,25 @@ def command(load: Load) -> str:
     return f"sadf -j {span}sa{begin:%d} -- -A > sysstat.json"
 
 
-@transaction.atomic
 def store(run: Run, content: bytes, user: Any, token: str = "") -> TelemetryImport:
     """Store what a file of sysstat says of the load, in place of an earlier file's. Raises UnfitError, which says why
     it cannot be used."""
-    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
-    if reason := refusal(locked):
-        raise UnfitError(reason)
-    placed = _placed(locked, content)
-    _forget(locked)
-    row = TelemetryImport.objects.create(**_fields(locked, placed, content), by=user, token=token)
-    locked.telemetry.model.objects.bulk_create(own.rows(locked, placed.telemetry))
-    _note(locked, f"By {user}: from {row.source_text}.")
+    placed = _placed(_required(Run.objects.all(), run), content)  # it takes seconds, in which no lock is held
+    with transaction.atomic():
+        locked = _required(Run.objects.select_for_update(of=("self",)), run)
+        _forget(locked)
+        row = TelemetryImport.objects.create(**_fields(locked, placed, content), by=user, token=token)
+        locked.telemetry.model.objects.bulk_create(own.rows(locked, placed.telemetry))
+        _note(locked, f"By {user}: from {row.source_text}.")
     return row
+
+
+def _required(runs: QuerySet[Run], run: Run) -> Run:
+    """Return the run as it is now. Raises UnfitError where it takes no telemetry of sysstat."""
+    current = runs.get(pk=run.pk)
+    if reason := refusal(current):
+        raise UnfitError(reason)
+    return current
 
 
 @transaction.atomic
@@ -168,18 +201,26 @@ def _fields(run: Run, placed: Placed, content: bytes) -> dict[str, Any]:
 
 
 def _evidence(run: Run, content: bytes) -> Evidence:
-    """Return the file as evidence of the attempt that gave the result; the same file is kept once."""
+    """Return the file as evidence of the attempt that gave the result; the same file is kept once.
+
+    Raises UnfitError where there are as many others as may be.
+    """
     sha256 = hashlib.sha256(content).hexdigest()
-    row, _ = Evidence.objects.get_or_create(
-        attempt=run.result.attempt,
-        name=f"sysstat-{sha256[:12]}.json",
-        defaults={"content": content, "size_bytes": len(content), "sha256": sha256},
+    files = run.result.attempt.evidence.defer("content").filter(name__startswith=FILE_PREFIX)
+    name = f"{FILE_PREFIX}{sha256[:12]}.json"
+    if row := files.filter(name=name).first():
+        return row
+    if files.count() >= MOST_FILES:
+        raise UnfitError(TOO_MANY_FILES)
+    return Evidence.objects.create(
+        attempt=run.result.attempt, name=name, content=content, size_bytes=len(content), sha256=sha256
     )
-    return row
 
 
 def _doubts(run: Run, machine: Machine) -> Iterator[str]:
-    """Yield why the file may be of another machine than the run's: by its name, and by its kernel."""
+    """Yield why the file may be of another machine than the run's, by name and kernel, or of another time."""
+    if doubt := begin_doubt(run):
+        yield doubt
     hosts = list(dict.fromkeys(host for host in (run.system.instance.host, run.system.driver) if host))
     if not any(_is_named(host, machine) for host in hosts):
         name = machine.host or "a machine without a name"

@@ -1,11 +1,13 @@
 """Telemetry of sysstat stands beside a run that BenchHub did not observe, says whence it is, and can be taken away."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
-from benchhub.bench.models import Evidence, Found, Run, RunTelemetry, TelemetryImport
+from benchhub.bench.models import Delivery, Evidence, Found, Run, RunTelemetry, TelemetryImport
 from benchhub.bench.results.telemetry import sysstat
 from benchhub.catalog.models import Hardware
 from runners.telemetry.sysstat.answer import UnfitError
@@ -58,6 +60,31 @@ def test_another_file_takes_the_place_of_the_first_and_what_is_removed_stays_as_
     assert Evidence.objects.filter(attempt__run=run, name__startswith="sysstat-").count() == 2
 
 
+def test_a_run_keeps_five_files_and_takes_any_of_them_again(run, user):
+    for seconds in range(20, 25):
+        sysstat.store(run, testing.sysstat_json(0, seconds), user)
+    with pytest.raises(UnfitError, match="5 files of sysstat already"):
+        sysstat.store(run, testing.sysstat_json(0, 30), user)
+    assert TelemetryImport.objects.get(run=run).sample_count == 24
+    sysstat.remove(run, user)
+    assert sysstat.store(run, testing.sysstat_json(0, 20), user).sample_count == 20
+    assert Evidence.objects.filter(attempt__run=run, name__startswith="sysstat-").count() == 5
+
+
+def test_a_file_is_read_before_its_run_is_locked(run, user):
+    with pytest.raises(UnfitError), CaptureQueriesContext(connection) as queries:
+        sysstat.store(run, b"12:00:01 AM CPU %user", user)
+    assert "FOR UPDATE" not in " ".join(query["sql"] for query in queries)
+
+
+def test_a_begin_that_nobody_measured_is_a_doubt(run, user):
+    run.series.update(start_epoch_s=0.0)
+    delivery = Delivery.objects.create(by=user, run_count=1)
+    Run.objects.filter(pk=run.pk).update(delivery=delivery, source="a log", started_at=testing.BEGIN)
+    (doubt,) = sysstat.store(Run.objects.get(pk=run.pk), testing.sysstat_json(), user).doubts
+    assert "begin at 2026-01-31 12:00:00 UTC" in doubt
+
+
 def test_telemetry_of_benchhub_s_own_is_never_mixed_nor_removed(run, user):
     testing.observed(run)
     before = list(run.telemetry.values_list("pk", flat=True))
@@ -100,11 +127,16 @@ def test_a_run_without_a_result_or_without_a_time_takes_none(run):
     assert sysstat.refusal(waiting) == sysstat.NO_RESULT
 
 
-def test_the_last_second_counts_although_the_load_generator_did_not_report_it_and_a_load_that_was_cut_short_ends(run):
-    run.spec["duration_s"] = 31
-    assert sysstat.load_of(run).duration_s == 31
-    run.spec["duration_s"] = 60
-    assert sysstat.load_of(run).duration_s == 30
+@pytest.mark.parametrize(
+    ("planned_s", "transactions", "duration_s"),
+    [(31, 30_000, 31), (60, 30_000, 30), (60, 60_000, 60)],  # 1,000 a second
+)
+def test_seconds_that_were_not_reported_count_where_the_transactions_took_them(
+    run, planned_s, transactions, duration_s
+):
+    run.spec["duration_s"] = planned_s
+    run.result.measures["transactions"]["value"] = transactions
+    assert sysstat.load_of(run).duration_s == duration_s
 
 
 def test_the_command_is_cut_to_the_load_unless_the_load_goes_over_midnight():

@@ -10,6 +10,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Run
 from benchhub.catalog.models import Hardware
+from runners.telemetry.sysstat.answer import MOST_BYTES
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,10 @@ def run():
 def test_a_file_is_added_by_the_page_and_its_source_stands_at_the_timeline_and_in_the_download(admin_client, run):
     page, form = reverse("run", args=[run.pk]), reverse("run-telemetry-add", args=[run.pk])
     assertContains(admin_client.get(page), form)
-    assertContains(admin_client.get(form), "sadf -j -s 11:59:58 -e 12:00:32 sa31 -- -A")
+    response = admin_client.get(form)
+    assertContains(response, "sadf -j -s 11:59:58 -e 12:00:32 sa31 -- -A")
+    assertContains(response, "name the file of the day before or after")
+    assertNotContains(response, "Nobody measured")
     file = SimpleUploadedFile("sar.json", testing.sysstat_json(-5, 60, nodename="db2"))
     assertRedirects(admin_client.post(form, {"file": file}), f"{page}#telemetry-source", fetch_redirect_response=False)
     response = admin_client.get(page)
@@ -48,6 +52,12 @@ def test_what_cannot_be_used_is_said_and_what_was_pasted_is_kept(admin_client, r
     assertContains(response, "12:00:01 AM CPU %user")
     assertContains(admin_client.post(form, {}), "Choose a file that sadf -j printed, or paste its text.")
     assert not run.telemetry.exists()
+
+
+def test_a_file_that_is_too_large_is_refused_by_the_form_with_what_to_do(admin_client, run):
+    file = SimpleUploadedFile("sar.json", b" " * (MOST_BYTES + 1))
+    response = admin_client.post(reverse("run-telemetry-add", args=[run.pk]), {"file": file})
+    assertContains(response, "The file has more than 32 MiB: cut it to the time of the run")
 
 
 def test_it_is_removed_after_a_question(admin_client, run):
