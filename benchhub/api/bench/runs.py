@@ -269,7 +269,8 @@ class Runs(ReadView):
     def telemetry(self, request: Request, pk: str) -> Response:
         """Add what sysstat noted, as `sadf -j -- -A` prints it, to a run that BenchHub did not observe.
 
-        It takes the place of an earlier file. The request may have 32 MiB. Samples outside the load are left out.
+        It takes the place of an earlier file; a run keeps 5 files at most. The file may have 32 MiB. Samples outside
+        the load are left out.
         """
         row = self._counting()
         if reason := sysstat.refusal(row):
