@@ -128,9 +128,9 @@ def _values(group: str, part: Any) -> Iterable[tuple[str, float]]:
 
 def _disks(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows of disks; none where a device may be a disk or not, as any sum might count one twice."""
-    named = [(str(row.get("disk-device")), row) for row in rows]
-    named = [(name, row) for name, row in named if not NO_DISK.match(name)]
-    return [row for _, row in named] if all(DISK.match(name) for name, _ in named) else []
+    rows_by_name = {str(row.get("disk-device")): row for row in rows}
+    names = [name for name in rows_by_name if not NO_DISK.match(name)]
+    return [rows_by_name[name] for name in names] if all(map(DISK.match, names)) else []
 
 
 def _flat(part: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:
