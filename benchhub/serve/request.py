@@ -44,6 +44,7 @@ class Request(HTTPRequestParser):
     than anybody may send.
     """
 
+    path: str  # as the parser sets it, and its stubs leave it out
     gate: Gate = staticmethod(lambda _headers: False)
 
     def __init__(self, adj: Adjustments) -> None:
