@@ -42,6 +42,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         pause_average_ms=values.get("think_average_ms", 0.0),
         longest_pause_ms=expectation.longest_pause_ms,
         progress=() if result.has_late_reports else rates,
+        progress_reports=result.progress_reports,
         progress_busy_s=() if result.has_late_reports else _busy_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),

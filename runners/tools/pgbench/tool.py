@@ -283,6 +283,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
         has_late_reports=not gaps.are_punctual(reports.times_s),
+        progress_reports=len(reports.times_s),
         histograms=histograms,
         doubts=(
             *_doubts(reduction),

@@ -284,6 +284,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         measures={**measures, **_percentiles(text, histogram)},
         series=progress.series,
         has_late_reports=not gaps.are_punctual(progress.times_s),
+        progress_reports=len(progress.times_s),
         histograms=(histogram,) if histogram else (),
         doubts=(
             *consistency.doubts(text, measures),

@@ -16,7 +16,7 @@ SLACK_S = 0.25
 LONGEST_GAPS = 20
 THINKING_END_SHARE = 0.01
 THINKING_BOUND_SHARE = 0.95
-FEWEST_SECONDS, SHORT_S = 5, 0.5
+FEWEST_REPORTS, SHORT_S = 5, 0.5
 PROGRESS_TOLERANCE = 0.05
 # How much faster than ever before the last moment may be, where other load on the host has just ended.
 FASTEST_AFTER = 3.0
@@ -129,8 +129,9 @@ def progress(evidence: Evidence) -> Finding | None:
     reported, peak = sum(evidence.progress), max(evidence.progress)
     allowed = PROGRESS_TOLERANCE * evidence.transactions + peak / 10 + evidence.clients
     unreported_s = max(0.0, lasted_s - len(evidence.progress))
-    # Of a few seconds none need have been the fastest: they bound nothing that came after them.
-    is_bounded = len(evidence.progress) >= FEWEST_SECONDS or unreported_s < SHORT_S
+    # Of a few reports none need have been of the fastest seconds: they bound nothing that came after them.
+    reports = len(evidence.progress) if evidence.progress_reports is None else evidence.progress_reports
+    is_bounded = reports >= FEWEST_REPORTS or unreported_s < SHORT_S
     after = FASTEST_AFTER * peak * unreported_s if is_bounded else math.inf
     if -allowed <= evidence.transactions - reported <= allowed + after:
         return None

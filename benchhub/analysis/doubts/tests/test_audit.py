@@ -46,6 +46,13 @@ def test_one_slow_second_bounds_nothing_that_came_after_it() -> None:
     assert codes(short) == []
 
 
+def test_few_reports_of_many_seconds_bound_nothing_that_came_after_them() -> None:
+    # Two reports of 5 s beside a stall, and a last second or two as fast as the host can.
+    stalled = replace(SOUND, duration_s=12.0, transactions=12_000, progress=(150.0,) * 10, progress_reports=2)
+    assert "progress" not in codes(stalled)
+    assert "progress" in codes(replace(stalled, progress_reports=10))
+
+
 def test_clients_that_think_are_as_busy_as_their_cycles_are_long() -> None:
     """100 clients at 1,000 TPS have cycles of 100 ms: 10 of response and 90 of thought."""
     thinking = replace(SOUND, clients=100, threads=5, pause_average_ms=90.0, longest_pause_ms=900.0)
