@@ -194,12 +194,19 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         (f"{reverse('tuning-steps')}?{curves}", 1),
         (f"{reverse('laboratory')}?{curves}", 1),
         (reverse("tuning-series", args=[series.pk]), 1),
-        (reverse("api-resource", args=["deliveries"]), 0),
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
         open_with_axe(tab, path)
         assert tab.locator("main .chart.drawn").count() >= charts
         assert faults(tab) == {}
+
+
+def test_the_reference_of_a_resource_has_no_serious_fault(tab):
+    tab.goto("/alive")
+    sign_in(tab)
+    open_with_axe(tab, reverse("api-resource", args=["deliveries"]))
+    assert tab.locator("main h2.operation").count() > 1
+    assert faults(tab) == {}
 
 
 def test_no_published_report_has_a_serious_fault(tab):
