@@ -135,6 +135,9 @@ server_mark() {
     [ -z "$(server_left)" ] || { echo "Another one $server_held" >&2; return 1; }
     : > "$server_state/marked" && { sync -- "$server_state" || sync; } 2> /dev/null
 }
+# A mark that was under way when its keeper was killed may be committed by the server yet, and nobody sees it before: a
+# second one waits for that, and then fails or is the one to remove.
+server_await_mark() { server_sql_mark | server_admin -v "mark=$(cat "$server_state/mark")" > /dev/null 2>&1 || :; }
 server_unmark() { server_sql_unmark | server_admin -v "mark=$(cat "$server_state/mark")" > /dev/null; }
 
 server_apply() {
@@ -172,7 +175,7 @@ server_put_back() {
     tries=$1
     [ ! -e "$server_state/restarting" ] || tries=1
     server_answers "$tries" || server_revive || return 1
-    [ -e "$server_state/marked" ] || { server_unmark; return; }
+    [ -e "$server_state/marked" ] || { server_await_mark; server_unmark; return; }
     server_is_same && server_is_free "$(cat "$server_state/mark")" || return 1
     server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
     left=$(server_left) || return 1

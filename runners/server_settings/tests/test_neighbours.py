@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import shlex
 from pathlib import Path
@@ -159,3 +160,23 @@ async def test_what_was_written_down_is_put_back_only_where_the_server_was_chang
         driver.ask("DROP ROLE benchhub_keeper")
     assert await put_back(driver.connections, driver.target, driver.work) == ""
     assert driver.auto_lines == ([] if is_marked else ["jit = 'off'"])
+
+
+async def test_a_mark_that_its_server_commits_after_its_keeper_was_killed_is_removed(driver, lock):
+    place = await held(driver)
+    kill_keeper(driver.folder(place[2]))
+    await by_account(driver, f"cp -a {driver.state} {driver.state}-kept")
+    await job.cancel(*place)
+    while await put_back(driver.connections, driver.target, driver.work) == UNDER_WAY:
+        pass  # as above
+    await by_account(driver, f"mv {driver.state}-kept {driver.state}")
+    (driver.state / "marked").unlink()
+    mark = (driver.state / "mark").read_text().strip()
+    with psycopg.connect(driver.cluster.url) as late:
+        late.execute("CREATE ROLE benchhub_keeper NOLOGIN")
+        late.execute(f"COMMENT ON ROLE benchhub_keeper IS '{mark}'")
+        reason = asyncio.create_task(put_back(driver.connections, driver.target, driver.work))
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ILIKE 'create role%'"
+        await driver.until(lambda: driver.ask(waiting) == [(1,)])
+    assert await reason == ""
+    assert driver.holder is None and not driver.state.exists()
