@@ -59,8 +59,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         rows = self.with_host_keys().select_related("workload").in_bulk(keys)
         for key, row in rows.items():
             numbers = queued.get(key, InQueue())
-            row.queued_count, row.queued_loads, row.queued_s = numbers  # type: ignore[attr-defined]
-            row.queued_runs = numbers.runs - numbers.loads  # type: ignore[attr-defined]
+            row.queued_count, row.queued_loads, row.queued_s = numbers  # type: ignore[attr-defined]  # for pages, no column
+            row.queued_runs = numbers.runs - numbers.loads  # type: ignore[attr-defined]  # as above
         return [rows[key] for key in keys if key in rows]
 
     def growing(self) -> Self:
