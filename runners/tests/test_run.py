@@ -205,7 +205,7 @@ async def test_caches_are_dropped_before_a_run_where_the_account_may_and_the_run
     if outputs.returncode:
         assert outputs.returncode == PREPARATION_FAILED
         assert outputs.stderr.endswith(b"The caches could not be dropped.\n")
-        assert (result.outcome, dropped()) == ("failed", before)
+        assert result.outcome == "failed"  # the count is the kernel's, and other guests of the machine raise it too
         assert "caches could not be dropped" in result.reason
     else:
         assert (result.outcome, dropped() > before) == ("succeeded", True)

@@ -303,8 +303,8 @@ def test_the_kernel_drops_its_caches_where_they_may_be_dropped_and_the_run_ends_
     if os.access("/proc/sys/vm/drop_caches", os.W_OK):
         assert (done.returncode, done.stdout) == (0, "load\n"), done.stderr
         assert after != before
-    elif done.returncode:
-        assert (done.returncode, done.stdout, after) == (96, "", before)
+    elif done.returncode:  # the count is the kernel's, and other guests of the machine raise it too
+        assert (done.returncode, done.stdout) == (96, "")
         assert done.stderr.endswith("The caches could not be dropped.\n")
 
 
