@@ -59,10 +59,10 @@ def percentile_us(histogram: Histogram, p: float) -> float | None:
     if round(histogram.total - p * histogram.total, 6) < SAMPLES_ABOVE_PERCENTILE:
         return None
     rank = math.ceil(round(p * histogram.total, 6))
-    return _value_at_rank(histogram, rank)
+    return value_at_rank(histogram, rank)
 
 
-def _value_at_rank(histogram: Histogram, rank: int) -> float:
+def value_at_rank(histogram: Histogram, rank: int) -> float:
     """Return the middle of the bin that holds the rank-th smallest latency, counted from 1."""
     passed = 0
     middle = 0.0

@@ -10,7 +10,9 @@ writes. What 1.0 calls total time, 1.1 calls time elapsed; before it stand the e
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +46,9 @@ PERCENTILE_LINES = (
     re.compile(rf"^[ \t]*(\d{{1,3}})th percentile:[ \t]+{NUMBER}$", re.MULTILINE),
     re.compile(rf"^[ \t]*approx\.[ \t]+(\d{{1,3}}) percentile:[ \t]+{NUMBER}ms$", re.MULTILINE),
 )
+# 1,024 buckets from 0.001 to 100,000 ms, equally wide by logarithm.
+FIRST_BUCKET_MS, LAST_BUCKET_MS = 0.001, 100_000.0
+BUCKET_WIDTH = math.log(LAST_BUCKET_MS / FIRST_BUCKET_MS) / 1023
 BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**[ \t]+(\d{{1,18}})$", re.MULTILINE)
 VERSION = re.compile(r"^sysbench (\d[0-9a-f.-]{0,30})", re.MULTILINE)
 WARMUP = re.compile(r"^Warmup time: (\d{1,9})s$", re.MULTILINE)
@@ -123,6 +128,16 @@ def percentile_lines(text: str) -> list[tuple[int, float]]:
 def read_percentiles(text: str) -> dict[str, Measure]:
     """Return the percentiles that are printed, by their names."""
     return {f"latency_p{share}_ms": Measure(ms, "ms") for share, ms in percentile_lines(text)}
+
+
+def bucket_counts(text: str) -> dict[tuple[int, int], int]:
+    """Return the counts of the printed buckets by their edges in us; empty ones are not printed."""
+    counts: Counter[tuple[int, int]] = Counter()
+    for middle_ms, count in BUCKET.findall(text):
+        place = round(math.log(max(float(middle_ms), FIRST_BUCKET_MS) / FIRST_BUCKET_MS) / BUCKET_WIDTH)
+        low, high = (round(1000 * FIRST_BUCKET_MS * math.exp(BUCKET_WIDTH * (place + side))) for side in (-0.5, 0.5))
+        counts[low, max(low + 1, high)] += int(count)
+    return counts
 
 
 def has_checkpoints(text: str) -> bool:

@@ -5,11 +5,9 @@ A password reaches it as it reaches psql, by PGPASSFILE: sysbench gives libpq an
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 from runners.contract import Histogram, Measure, Outputs, RunResult, RunSpec
@@ -284,7 +282,6 @@ def _parse_run(outputs: Outputs) -> RunResult:
         measures={**measures, **_percentiles(text, histogram)},
         series=progress.series,
         has_late_reports=not gaps.are_punctual(progress.times_s),
-        progress_reports=len(progress.times_s),
         histograms=(histogram,) if histogram else (),
         doubts=(
             *consistency.doubts(text, measures),
@@ -304,15 +301,14 @@ def _percentiles(text: str, histogram: Histogram | None) -> dict[str, Measure]:
 
 
 def _histogram(text: str, measures: Mapping[str, Measure]) -> Histogram | None:
-    """Return the histogram of the printed buckets: the middle of each that is not empty, equally wide by logarithm."""
-    buckets = [(float(value) * 1000, int(count)) for value, count in report.BUCKET.findall(text)]
-    if len(buckets) < 2 or not {"latency_sum_ms", "latency_min_ms", "latency_max_ms"} <= measures.keys():
+    """Return the histogram of the printed buckets; None where latencies lie beyond the last one, which counts them."""
+    ends = [measures.get(f"latency_{end}_ms") for end in ("sum", "min", "max")]
+    counts = report.bucket_counts(text)
+    if not counts or not all(ends) or measures["latency_max_ms"].value > report.LAST_BUCKET_MS:
         return None
-    width = min(math.log(after / before) for (before, _), (after, _) in pairwise(buckets))
-    lower = [max(0, round(value * math.exp(-width / 2))) for value, _ in buckets]
-    upper = [max(low + 1, round(value * math.exp(width / 2))) for low, (value, _) in zip(lower, buckets, strict=True)]
-    sum_us, min_us, max_us = (round(measures[f"latency_{end}_ms"].value * 1000) for end in ("sum", "min", "max"))
-    return Histogram("latency", tuple(lower), tuple(upper), tuple(n for _, n in buckets), sum_us, min_us, max_us)
+    sum_us, min_us, max_us = (round(end.value * 1000) for end in ends if end)
+    lower, upper = zip(*counts, strict=True)
+    return Histogram("latency", lower, upper, tuple(counts.values()), sum_us, min_us, max_us)
 
 
 def _end_remarks(outputs: Outputs) -> list[str]:

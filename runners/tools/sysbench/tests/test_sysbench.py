@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
@@ -11,8 +12,10 @@ import pytest
 
 from benchhub.embedded.postgres import Cluster
 from runners import tools
-from runners.contract import Outputs, RunResult
+from runners.contract import Histogram, Outputs, RunResult
+from runners.tools.histogram import percentile_us
 from runners.tools.pgbench.testing import run
+from runners.tools.sysbench.consistency import percentile_doubts
 from runners.tools.sysbench.report import BUCKET
 from runners.tools.tatp.testing import SPEC as ANY_SPEC
 from runners.tools.tatp.testing import spec_of
@@ -48,8 +51,6 @@ def test_empty_lines_before_a_report_are_passed_over_once() -> None:
 
 def test_the_recorded_histogram_has_every_transaction_and_the_printed_percentile() -> None:
     """Buckets are 1.8% wide, so the 90th percentile lies within half of that of the printed 4.82 ms."""
-    from runners.tools.histogram import percentile_us
-
     result = parsed(RECORDED.read_bytes())
     [histogram] = result.histograms
     assert histogram.total == 19608
@@ -57,6 +58,37 @@ def test_the_recorded_histogram_has_every_transaction_and_the_printed_percentile
     assert percentile_us(histogram, 0.9) == pytest.approx(4820, rel=0.01)
     assert all(low < high for low, high in zip(histogram.lower_us, histogram.upper_us, strict=True))
     assert all(a <= b for a, b in zip(histogram.upper_us, histogram.lower_us[1:], strict=False))
+
+
+# Sixteen stalled for 5.9 s; no bucket between was filled. Of 1,687 the rank 1,602.65 + 0.5 is rounded down to 1,603.
+SPARSE = """\
+       0.797 |**************************************** 1436
+      20.002 |*******                                  235
+    5918.866 |                                         16
+"""
+
+
+def test_empty_buckets_that_are_not_printed_make_no_other_one_wider() -> None:
+    text = re.sub(r"^ +[0-9.]+ \|.*\n", "", RECORDED.read_text(), flags=re.MULTILINE)
+    text = text.replace("SQL statistics:", f"{SPARSE} \nSQL statistics:").replace("29.89", "5918.53")
+    [histogram] = parsed(text.encode()).histograms
+    middles_ms = [(low + high - 1) / 2000 for low, high in zip(histogram.lower_us, histogram.upper_us, strict=True)]
+    assert middles_ms == pytest.approx([0.797, 20.002, 5918.866], rel=0.001)
+    assert percentile_us(histogram, 0.95) == pytest.approx(20_002, rel=0.001)
+
+
+def test_a_histogram_that_counts_longer_latencies_in_its_last_bucket_is_none() -> None:
+    assert parsed(RECORDED.read_text().replace("29.89", "100000.01").encode()).histograms == ()
+
+
+@pytest.mark.parametrize(
+    ("percentile", "expected"), [("20.00", []), ("0.80", ["histogram"]), ("5918.87", ["histogram"])]
+)
+def test_a_percentile_is_that_of_its_rank_rounded_to_the_nearest(percentile: str, expected: list[str]) -> None:
+    """0.95 x 1,687 + 0.5 = 1,603.15, so that of the 1,603rd: 20 ms, however few lie above it."""
+    histogram = Histogram("latency", (790, 19_823, 5_865_821), (804, 20_183, 5_972_388), (1436, 235, 16), 1, 790, 10**7)
+    text = f"        95th percentile: {percentile:>27}"
+    assert [doubt.code for doubt in percentile_doubts(text, histogram)] == expected
 
 
 def test_without_a_histogram_the_percentile_is_the_printed_one() -> None:
