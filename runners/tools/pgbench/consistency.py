@@ -14,6 +14,8 @@ from .log import KINDS, Reduction
 # Epochs are whole seconds, and what starts and ends a run takes a moment.
 CLOCK_SLACK_S = 5.0
 CONNECTING_SLACK_S = 2.0
+# Between the last look at the time and the end: clients disconnect.
+END_SLACK_S = 0.5
 # Metrics of the reports of progress that count what the summary counts, and what their division into seconds leaves.
 TOTALS = {
     "failed": "failed_transactions",
@@ -47,6 +49,7 @@ RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
+SCRIPT_SKIPPED = re.compile(r"^ - number of transactions skipped: (\d{1,15}) ", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
 
 
@@ -99,6 +102,11 @@ def _lasted_s(measures: Mapping[str, Measure]) -> float:
     return measures["transactions"].value / rate
 
 
+def ended_s(measures: Mapping[str, Measure]) -> float:
+    """Return the second of the run at which it had ended, as reports of progress count: from before connecting."""
+    return _lasted_s(measures) + _connecting_s(measures)
+
+
 def _connecting_s(measures: Mapping[str, Measure]) -> float:
     return measures["initial_connection_time_ms"].value / 1000 if "initial_connection_time_ms" in measures else 0.0
 
@@ -111,9 +119,11 @@ def script_doubts(
     Threads count for scripts without a lock (src/bin/pgbench/pgbench.c, processXactStats): several may lose some.
     """
     scripts = len(SCRIPT_HEADING.findall(stdout))
+    skipped = _skipped_of_scripts(stdout, measures)
     threads = measures["reported_threads"].value if "reported_threads" in measures else spec.threads
     shares = SCRIPT_SHARE.findall(stdout)
     ended = [(int(since_18 or before), float(rate)) for since_18, before, rate in SCRIPT_ENDED.findall(stdout)]
+    ended = [(count - skipped[place], rate) for place, (count, rate) in enumerate(ended[:scripts])]
     counts = [count for count, _ in ended]
     if len(shares) == scripts:
         yield from islice(_script_share_doubts(shares, threads, measures), MOST_DOUBTS)
@@ -124,11 +134,20 @@ def script_doubts(
             yield from _log_doubts(counts, _logged_counts(reduction, scripts))
 
 
+def _skipped_of_scripts(stdout: str, measures: Mapping[str, Measure]) -> list[int]:
+    """Return what is skipped of each script in its count, as it is up to 14; 0 in newer ones, which count failures."""
+    parts = SCRIPT_HEADING.split(stdout)[1:]
+    if "failed_transactions" in measures:
+        return [0] * len(parts)
+    return [int(match[1]) if (match := SCRIPT_SKIPPED.search(part)) else 0 for part in parts]
+
+
 def _script_share_doubts(
     shares: Sequence[tuple[str, str, str]], threads: float, measures: Mapping[str, Measure]
 ) -> Iterator[Doubt]:
     """Yield a doubt where the scripts' counts are not their percentages of all, or do not come to all."""
-    names = BEGUN[:1] if any(rate for _, _, rate in shares) else BEGUN
+    is_of_ended = any(rate for _, _, rate in shares) and "failed_transactions" in measures
+    names = BEGUN[:1] if is_of_ended else BEGUN
     total = sum(measures[name].value for name in names if name in measures)
     yield from _sum_doubts([int(count) for count, _, _ in shares], total, threads)
     for count, percent, _ in shares:
@@ -200,14 +219,24 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
             yield Doubt("progress", text)
 
 
-def time_doubts(times_s: Sequence[float], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where a report of progress came before its second, or long after the run."""
-    lasted_s = _lasted_s(measures) + _connecting_s(measures)
+def time_doubts(
+    times_s: Sequence[float], measures: Mapping[str, Measure], *, has_epochs: bool = False
+) -> Iterator[Doubt]:
+    """Yield a doubt where a report of progress came before its second, long after the run, or not before its end.
+
+    The thread that reports looks at the time when its last client has ended: a single one leaves no interval out. The
+    first report is of one interval or more; where `has_epochs`, its time in the run is not known.
+    """
+    lasted_s = ended_s(measures)
+    threads = measures["reported_threads"].value if "reported_threads" in measures else 0
     early = next((at_s for place, at_s in enumerate(times_s, start=1) if at_s < place - TIME_ROUNDING_S), None)
     if early is not None:
         yield Doubt("progress", f"A report of progress is of {early:g} s: that is before its second has ended.")
     elif times_s and max(times_s) > LATEST_SHARE * lasted_s + CONNECTING_SLACK_S:
         yield Doubt("progress", f"A report of progress is of {max(times_s):,.1f} s, the run lasted {lasted_s:,.4g} s.")
+    elif times_s and not has_epochs and threads == 1 and lasted_s > times_s[-1] + times_s[0] + END_SLACK_S:
+        text = f"The last report of progress is of {times_s[-1]:,.1f} s, although the run lasted {lasted_s:,.4g} s"
+        yield Doubt("progress", f"{text}: its only thread reports until it ends.")
 
 
 def _logged_counts(reduction: Reduction, scripts: int) -> list[int]:

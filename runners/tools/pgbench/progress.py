@@ -46,13 +46,19 @@ FIRST_EPOCH_S = 100_000_000
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The series of the reports, remarks on those that are in none, the seconds of the run at which they came,
-    and what each says; nothing where not all can be read.
+    and what each says; nothing where not all can be read. `has_epochs`: their times were since 1970.
     """
 
     series: tuple[Series, ...] = ()
     remarks: tuple[str, ...] = ()
     times_s: tuple[float, ...] = ()
     moments: tuple[Moment, ...] = ()
+    has_epochs: bool = False
+
+    @property
+    def moments_in_time(self) -> tuple[Moment, ...]:
+        """Return what each says where it is known how long before the first one the run began."""
+        return () if self.has_epochs and not gaps.are_punctual(self.times_s) else self.moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +69,18 @@ class Report:
     line: re.Match[str]
 
 
-def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
+def read(stderr: str, stdout: str, started_epoch_s: float | None, ended_s: float = math.inf) -> Progress:
     """Return the series with one value per second, from stderr, or from stdout where stderr was merged into it.
 
     A line that came late covers all seconds since the one before: each gets its value, or an equal part of its counts.
     Where several lines are missing, their seconds have no values.
     A second without any transaction has latency 0, which is how newer versions print it (older: NaN). Times since 1970
-    say when the run started, whether or not that is known.
+    say when the run started, whether or not that is known: no report comes after `ended_s`, when it had ended.
     """
     messages, printed = _lines(stderr), _lines(stdout)
     lines = messages or printed
     reports = [Report(float(line["at_s"]), line) for line in map(PROGRESS_LINE.match, lines) if line]
-    epoch_s = _epoch_s(reports)
+    epoch_s = _epoch_s(reports, ended_s)
     timed = [replace(report, at_s=report.at_s - (epoch_s or 0.0)) for report in reports]
     within = [report for report in timed if 0 < report.at_s <= MOST_PROGRESS_STEPS]
     start_epoch_s = epoch_s if epoch_s is not None else started_epoch_s or 0.0
@@ -89,7 +95,8 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None) -> Progress:
         *_otherwise(messages, printed),
     )
     times_s = tuple(report.at_s for report in timed)
-    return Progress(tuple(series), remarks, times_s, tuple(map(_moment, within)) if len(within) == len(lines) else ())
+    moments = tuple(map(_moment, within)) if len(within) == len(lines) else ()
+    return Progress(tuple(series), remarks, times_s, moments, epoch_s is not None)
 
 
 def _moment(report: Report) -> Moment:
@@ -101,7 +108,7 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.startswith(BEGINNING)]
 
 
-def _epoch_s(reports: Sequence[Report]) -> float | None:
+def _epoch_s(reports: Sequence[Report], ended_s: float) -> float | None:
     """Return when the first report's seconds began, by times since 1970; None where times are of the run.
 
     Of a single one the seconds before it are not known, and taken for 1.
@@ -110,7 +117,8 @@ def _epoch_s(reports: Sequence[Report]) -> float | None:
         return None
     interval_s = gaps.reports_interval_s([report.at_s for report in reports])
     # None comes before its time, but the first may come late.
-    return min(report.at_s - place * interval_s for place, report in enumerate(reports, start=1))
+    begun_s = min(report.at_s - place * interval_s for place, report in enumerate(reports, start=1))
+    return max(begun_s, min(reports[-1].at_s - ended_s, reports[0].at_s - PROGRESS_STEP_S))
 
 
 def _values(line: re.Match[str], steps: int) -> dict[str, float]:

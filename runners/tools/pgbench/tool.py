@@ -260,7 +260,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
     stdout = text_of(outputs.stdout)
-    reports = progress.read(stderr, stdout, started_epoch_s)
+    reports = progress.read(stderr, stdout, started_epoch_s, consistency.ended_s(measures))
     remarks = [
         *([] if parameters.think else _average_remarks(measures)),
         *latencies.remarks,
@@ -283,14 +283,13 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
         has_late_reports=not gaps.are_punctual(reports.times_s),
-        progress_reports=len(reports.times_s),
         histograms=histograms,
         doubts=(
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
             *consistency.progress_doubts(reports.series, measures),
-            *consistency.time_doubts(reports.times_s, measures),
-            *([] if parameters.think else moments.doubts(reports.moments, measures)),
+            *consistency.time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs),
+            *([] if parameters.think else moments.doubts(reports.moments_in_time, measures)),
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )

@@ -69,7 +69,7 @@ CASES: tuple[Case, ...] = (
      [(DEADLOCK, 1)], {"max_tries": 2, "failures_detailed": True}),
     ("scripts_failing", RETRYING, ["-c4", "-j2", "-T1", "-P1", *LOG, "--failures-detailed", "--max-tries=2"],
      [(SERIALIZATION, 2), (SLEEP.format(0.01), 1)], {"max_tries": 2, "failures_detailed": True}),
-    ("scripts_skipped", ("16", "18"), ["-c2", "-j2", "-T1", "-R150", "-L12", "-P1", *LOG],
+    ("scripts_skipped", ("13", "14", "16", "18"), ["-c2", "-j2", "-T1", "-R150", "-L12", "-P1", *LOG],
      [(SLEEP.format(0.01), 2), ("SELECT 1;\n", 1)], {"rate_tps": 150, "latency_limit_ms": 12}),
     # Threads count for scripts without a lock, and lose some.
     ("scripts_racing", ("15", "18"), ["-c16", "-j16", "-T1"], [("SELECT 1;\n", 2), ("SELECT 2;\n", 1)], {}),

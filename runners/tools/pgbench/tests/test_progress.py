@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,11 @@ VERSIONS = ["13", "14", "15", "16", "18"]
 
 def lines(*reports: tuple[str, str]) -> str:
     return "".join(LINE.format(*report) + "\n" for report in reports)
+
+
+def summary(transactions: int, tps: float) -> str:
+    counted = re.sub(r"(actually processed: )\d+", rf"\g<1>{transactions}", SUMMARY)
+    return re.sub(r"tps = \S+", f"tps = {tps:.6f}", re.sub(r"(connection time = )\S+", r"\g<1>0.000", counted))
 
 
 def parsed(stdout: str, stderr: str = "") -> RunResult:
@@ -35,7 +41,14 @@ def test_times_since_1970_say_when_the_run_started() -> None:
 
 def test_a_report_every_five_seconds_is_for_five_seconds_also_with_times_since_1970() -> None:
     text = lines(("1700000005.000", "10.0"), ("1700000010.000", "20.0"))
-    assert series(parsed(SUMMARY, text))["tps"] == (10,) * 5 + (20,) * 5
+    assert series(parsed(summary(150, 15.0), text))["tps"] == (10,) * 5 + (20,) * 5
+
+
+def test_no_run_begins_so_early_that_its_last_report_came_after_its_end() -> None:
+    """Steps of 2.8, 0.2 and 20.1 s: only the last is nearly whole, and 4 x 20 s before 24.1 lie long before the run."""
+    times = ("1700000001.000", "1700000003.763", "1700000004.000", "1700000024.100")
+    result = parsed(summary(241, 10.0), lines(*((at_s, "10.0") for at_s in times)))
+    assert result.series[0].start_epoch_s == 1_700_000_000
 
 
 def test_times_of_the_run_begin_when_it_was_started_or_at_0() -> None:
