@@ -27,8 +27,11 @@ LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
 SCALE_USED = re.compile(r":scale\b")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
 LEAST_CONNECTING_S = 20e-6
+RATE_ROUNDING = 1e-6
 # By what share clocks may differ, and how unlikely a number of transactions is by chance: about once in 150,000.
 SHARE, LEAST_CHANCE = 1.1, math.exp(-12)
+# By how much a run with nothing more to do may be longer than it was to be.
+LATE_END_S = 0.05
 # Of a run of so many transactions nobody knows its duration more closely than it is given.
 DURATION_SHARE, DURATION_ROUNDING_S = 0.02, 1.0
 
@@ -218,8 +221,16 @@ def _connects_each(summary: Summary) -> bool | None:
     including, excluding = (summary.tps.get(f"{way} connections establishing") for way in ("including", "excluding"))
     if not including or not excluding:
         return None
-    connecting_s = (1 / including - 1 / excluding) * (summary.number("number of clients") or 1)
-    return False if connecting_s < LEAST_CONNECTING_S else None
+    each_s, rounding_s = 1 / including - 1 / excluding, RATE_ROUNDING / including**2
+    return False if (each_s + rounding_s) * (summary.number("number of clients") or 1) < LEAST_CONNECTING_S else None
+
+
+def _connecting_s(summary: Summary) -> float:
+    """Return how long the threads connected together, up to 13, where all time has it: that is left out by client."""
+    including, excluding = (summary.tps.get(f"{way} connections establishing") for way in ("including", "excluding"))
+    if not including or not excluding:
+        return 0.0
+    return summary.transactions * (1 / including - 1 / excluding) * (summary.number("number of clients") or 1)
 
 
 def _rate_claim(summary: Summary) -> Claim:
@@ -232,12 +243,14 @@ def _rate_claim(summary: Summary) -> Claim:
     due, longest_s, shortest_s = _offered(summary, float(lag[1]) / 1000)
     words = f"a run at a rate (-R) of about {due / longest_s:,.4g} TPS"
     clients = summary.number("number of clients") or 1
+    # Each thread has its own schedule. Where it ends with a number of transactions, the slowest one is waited for.
+    threads = (summary.number("number of threads") or 1) if summary.number("duration") is None else 1
     return Claim(
         words,
         lambda planned: (
             planned > 0
             and not _is_above(due - clients, SHARE * planned * longest_s)
-            and not _is_below(SHARE * (due + clients), planned * shortest_s)
+            and not _is_below(SHARE * (due + clients) / threads, planned * shortest_s / threads)
         ),
     )
 
@@ -258,15 +271,22 @@ def _chance(count: float, expected: float) -> float:
 def _offered(summary: Summary, longest_lag_s: float) -> tuple[float, float, float]:
     """Return how many transactions were offered, and in how many seconds at most and at least.
 
-    No more are begun than are due by the end, and no fewer but for those that still waited then, as long as others did.
+    No more are begun than are due by the end, and no fewer but for those that still waited then: as long as others did,
+    or for the longest transaction, which is at most as far from the average as if it alone made the deviation
+    (Samuelson, 1968). Where one that failed, or a stopped load generator, was waited for, nothing tells since when.
     """
     lasted_s = summary.transactions / min(summary.tps.values())
     duration_s = summary.number("duration") or lasted_s
     others = ("number of transactions skipped", "number of failed transactions")
     due = summary.transactions + sum(summary.number(name) or 0 for name in others)
-    latencies = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
-    waited_s = SHARE * (longest_lag_s + 3 * sum(latencies) / 1000)
-    return due, max(duration_s, lasted_s), max(0.0, min(duration_s, lasted_s) - waited_s)
+    average_ms, stddev_ms = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
+    longest_s = (average_ms + max(3.0, math.sqrt(summary.transactions)) * stddev_ms) / 1000
+    explained_s = 0.0 if summary.number("number of failed transactions") else longest_s
+    if lasted_s > duration_s + explained_s + LATE_END_S:
+        longest_s = lasted_s
+    waited_s = SHARE * (longest_lag_s + longest_s)
+    loaded_s = min(duration_s, lasted_s) - _connecting_s(summary)
+    return due, max(duration_s, lasted_s), max(0.0, loaded_s - waited_s)
 
 
 def _limit_claim(summary: Summary) -> Claim:

@@ -120,6 +120,9 @@ def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
     missing = _missing(stdout, numbers, tps, connect_each)
     if missing:
         return Numbers({}, missing)
+    # The root of a difference that rounding took below nothing.
+    if math.isnan(numbers["latency_stddev_ms"] or 0.0):
+        numbers["latency_stddev_ms"] = 0.0
     measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Numbers({**_tps_measures(tps, connect_each), **measures})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -248,6 +249,57 @@ def test_a_rate_is_held_against_how_many_transactions_ended() -> None:
     assert list(contradicted(spec, text, parameters={**limited, "rate_tps": 60, "latency_limit_ms": 30})) == [
         "latency-limit"
     ]
+
+
+RATED = """\
+transaction type: 0.sql
+scaling factor: 1
+query mode: simple
+number of clients: 4
+number of threads: 1
+duration: 60 s
+number of transactions actually processed: {transactions}
+number of failed transactions: {failed} (0.000%)
+latency average = {average} ms
+latency stddev = {stddev} ms
+rate limit schedule lag: avg 0.100 (max 1.000) ms
+initial connection time = 1.000 ms
+tps = {tps} (without initial connection time)
+"""
+
+
+@pytest.mark.parametrize(
+    ("transactions", "failed", "lasted_s", "average", "stddev", "is_possible"),
+    [
+        # Due in 60 s at 100 TPS are 6,000. From 50 s on the four clients waited 15 s each: 12 ms on average of 5,000,
+        # sqrt(4 / 5,000) x 15,000 = 424 ms of deviation; one alone may have waited 30 s.
+        (5_000, 0, 65, 12, 424, True),
+        # Nobody waited: 10 ms, and the run ended in time.
+        (5_000, 0, 60, 10, 5, False),
+        # The load generator itself was stopped from 50 to 65 s, while all clients waited for their time.
+        (5_000, 0, 65, 10, 5, True),
+        # One that failed was waited for: nothing says how long.
+        (5_000, 1, 60.2, 10, 5, True),
+        (5_000, 1, 60, 10, 5, False),
+    ],
+)
+def test_a_stall_at_the_end_of_a_run_leaves_transactions_out_of_its_rate(
+    transactions: int, failed: int, lasted_s: float, average: float, stddev: float, *, is_possible: bool
+) -> None:
+    parameters = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "scale": 1, "rate_tps": 100}
+    spec = replace(SPEC, tool_version="16", clients=4, threads=1, duration_s=60, parameters=parameters)
+    rate = f"{transactions / lasted_s:.6f}"
+    text = RATED.format(transactions=transactions, failed=failed, average=average, stddev=stddev, tps=rate)
+    assert list(contradicted(spec, text)) == ([] if is_possible else ["rate-limit"])
+
+
+def test_rates_that_are_too_low_to_tell_leave_open_whether_each_transaction_connected() -> None:
+    """At 0.053254 TPS the sixth decimal is 0.2 ms; at 1,000 TPS it is nothing, and no connection is so quick."""
+    spec = replace(SPEC, tool_version="13", clients=4, threads=2, duration_s=1)
+    plain = recorded("13", "plain").stdout.decode()
+    each: dict[str, object] = {"script": "select-only", "scale": 1, "connect_each": True}
+    for rate, codes in (("0.053254", []), ("1000.000000", ["connections"])):
+        assert list(contradicted(spec, re.sub(r"tps = \S+", f"tps = {rate}", plain), parameters=each)) == codes
 
 
 def test_tries_without_a_limit_are_told_by_the_retries() -> None:

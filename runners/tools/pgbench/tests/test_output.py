@@ -47,6 +47,13 @@ def test_9_4_prints_its_latency_with_a_colon() -> None:
     }
 
 
+def test_a_deviation_that_rounding_took_below_nothing_is_none() -> None:
+    """What is not printed of a transaction that was timed would have its average taken for one of clients and rate."""
+    text = hand_made("9.4").stdout.decode().replace("stddev: 1.250", "stddev: -nan")
+    result = PGBENCH.parse(UNLOGGED, replace(hand_made("9.4"), stdout=text.encode()))
+    assert numbers(result)["latency_stddev_ms"] == 0
+
+
 def test_9_5_prints_lag_and_skipped_and_nan_where_nothing_ran() -> None:
     result = PGBENCH.parse(UNLOGGED, hand_made("9.5"))
     measures = numbers(result)
