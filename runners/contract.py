@@ -233,8 +233,7 @@ class Outputs:
 class RunResult:
     """The measurements of an attempt. A failed outcome has its reason and no measures that could become a point.
 
-    With late reports of progress, or missing ones, the seconds of a series are only about right. `progress_reports` is
-    how many there were.
+    With late reports of progress, or missing ones, the seconds of a series are only about right.
     """
 
     outcome: Outcome
@@ -246,4 +245,3 @@ class RunResult:
     doubts: tuple[Doubt, ...] = ()
     remarks: tuple[str, ...] = ()
     has_late_reports: bool = False
-    progress_reports: int | None = None

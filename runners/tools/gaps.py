@@ -57,7 +57,7 @@ def spans(times_s: Sequence[float], tps: Sequence[float]) -> Iterator[Span]:
 def are_punctual(times_s: Sequence[float]) -> bool:
     """Tell whether each report came an interval after the one before, so that whole seconds are about it alone."""
     steps_s = [after_s - before_s for before_s, after_s in pairwise([0.0, *times_s])]
-    return all(abs(step_s - round(times_s[0])) < WHOLE_S for step_s in steps_s[1:])
+    return all(abs(step_s - round(times_s[0])) < WHOLE_S for step_s in steps_s)
 
 
 def reports_interval_s(times_s: Sequence[float]) -> int:

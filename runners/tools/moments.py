@@ -2,10 +2,12 @@
 
 Reports cover a run but for what ended after the last of them. The summary minus the reports is what that moment had:
 its squares can be neither too few for its sum (Cauchy-Schwarz) nor so many that a transaction took longer than the run.
+But for one transaction of each client, which may have begun before that moment, it all fits into it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +17,7 @@ from runners.tools import gaps
 
 # Times are printed to a tenth; rates to a tenth, latencies to a thousandth; and threads count while they are read.
 TIME_ROUNDING_S, RATE_ROUNDING, LATENCY_ROUNDING_MS, UNLOCKED_SHARE = 0.051, 0.05, 0.0005, 0.001
+LAG, CLIENTS, CONNECTING = "rate_limit_lag_average_ms", "reported_clients", "initial_connection_time_ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,26 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
     lasted_ms = 1000 * count / measures.get("tps_including", measures["tps"]).value
     counts, sums, squares = _rests(moments, count, average_ms, stddev_ms)
     has_too_few = squares.total < -squares.error or max(0.0, sums.least) ** 2 > squares.most * counts.most
-    if has_too_few or squares.least > sums.most * lasted_ms:
+    is_too_much = sums.least > _most_left_ms(moments, measures, lasted_ms, squares)
+    if has_too_few or is_too_much or squares.least > sums.most * lasted_ms:
         yield Doubt(
             "progress",
             f"An average of {average_ms:.4g} ms and a standard deviation of {stddev_ms:.4g} ms do not follow from the "
             "reports of progress: what is left over for the run's last moment cannot be.",
         )
+
+
+def _most_left_ms(moments: Sequence[Moment], measures: Mapping[str, Measure], lasted_ms: float, squares: Rest) -> float:
+    """Return how long the latencies after the last report may be together; transactions at a rate wait for each other.
+
+    Each client has one that may have begun before it, and all of these together are longest where they are equal.
+    """
+    if LAG in measures or CLIENTS not in measures:
+        return math.inf
+    connecting_ms = measures[CONNECTING].value if CONNECTING in measures else 0.0
+    clients, ended_s = measures[CLIENTS].value, (lasted_ms + connecting_ms) / 1000
+    left_s = max(0.0, ended_s - moments[-1].at_s) + TIME_ROUNDING_S
+    return 1000 * clients * left_s + math.sqrt(clients * squares.most)
 
 
 def _has_gaps(moments: Sequence[Moment]) -> bool:

@@ -35,9 +35,8 @@ class Evidence:
     a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
-    and `progress_busy_s` the seconds that they took together, out of `progress_reports`: one for each second where that
-    is not noted. `pause_average_ms` is what clients that think waited before each transaction, which is in no latency,
-    and `longest_pause_ms` the most that they may wait.
+    and `progress_busy_s` the seconds that they took together at least. `pause_average_ms` is what clients that think
+    waited before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
     `rate_rounding` is by how much TPS may differ from what is printed.
     """
 
@@ -69,7 +68,6 @@ class Evidence:
     histogram: Shape | None = None
     progress: Sequence[float] = ()
     progress_busy_s: Sequence[float] = ()
-    progress_reports: int | None = None
     failures_by_kind: Sequence[int] = ()
     retried_transactions: int | None = None
     retries: int | None = None

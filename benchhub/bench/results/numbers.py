@@ -12,6 +12,7 @@ from runners.contract import Histogram, RunResult, RunSpec
 
 PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
 FAILURES = ("serialization_failures", "deadlock_failures")
+RATE_ROUNDING = 0.05
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
 
@@ -42,7 +43,6 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         pause_average_ms=values.get("think_average_ms", 0.0),
         longest_pause_ms=expectation.longest_pause_ms,
         progress=() if result.has_late_reports else rates,
-        progress_reports=result.progress_reports,
         progress_busy_s=() if result.has_late_reports else _busy_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
@@ -55,12 +55,17 @@ def _logged_share(spec: RunSpec, result: RunResult) -> float:
 
 
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:
-    """Return for each second how long its transactions took together, refused ones too where they are apart."""
+    """Return for each second how long its transactions took together at least, refused ones too where they are apart.
+
+    The rate is printed to a tenth: of transactions that take seconds that may be as much as a client.
+    """
     lines = {series.metric: series.numbers for series in result.series}
     latencies = lines.get("latency_of_all_ms", lines.get("latency_ms", ()))
     refused = lines.get("refused_writes", (0.0,) * len(latencies))
     seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)
-    return [(rate + refused_rate) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds]
+    return [
+        max(0.0, rate + refused_rate - RATE_ROUNDING) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds
+    ]
 
 
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:

@@ -54,5 +54,22 @@ def test_the_rounding_of_a_late_report_is_that_of_all_its_seconds() -> None:
     assert is_doubted(moments, **summary | {"latency_stddev_ms": 0.9 * stddev_ms})
 
 
+@pytest.mark.parametrize(
+    ("lasted_s", "clients", "expected"),
+    [
+        (60.2, 10, True),  # 600 x 10 ms are 6 s, of which 10 clients have 2.5 s, and one each sqrt(10 x 75,000) = 0.9 s
+        (60.6, 10, False),
+        (60.2, 40, False),
+    ],
+)
+def test_what_ended_after_the_last_report_fits_into_the_time_that_was_left(
+    lasted_s: float, clients: int, *, expected: bool
+) -> None:
+    """600 transactions are in no report."""
+    values = {"transactions": 60_600.0, "tps": 60_600 / lasted_s, "reported_clients": clients}
+    assert is_doubted(REPORTED, **values) == expected
+    assert not is_doubted(REPORTED, **values, rate_limit_lag_average_ms=1.0)
+
+
 def test_missing_reports_tell_nothing() -> None:
     assert not is_doubted([*REPORTED[:10], *REPORTED[50:]], latency_stddev_ms=4.0)

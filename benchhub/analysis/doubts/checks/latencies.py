@@ -13,7 +13,7 @@ from .counts import FEWEST_TRANSACTIONS_PER_CLIENT
 LITTLES_LAW_TOLERANCE = 0.05
 # Of printed counts and latencies: of 129 outputs none has more clients busy than there were by a hundredth of 1%.
 PRINTED_TOLERANCE = 0.01
-# The average lag may be of transactions that were skipped, too.
+# Of what is left where the greater part was lag.
 OPEN_LOOP_TOLERANCE = 0.25
 # pgbench prints latencies with three decimals: half of the last one is unknown.
 PRINTED_LATENCY_ROUNDING_MS = 0.0005
@@ -70,7 +70,9 @@ def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
     if latency is None or is_unknown:
         return None
     beside_ms = (evidence.connection_time_ms or 0.0) if evidence.connect_each else 0.0
-    beside_ms -= (evidence.lag_average_ms or 0.0) if evidence.rate_limited else 0.0
+    # Up to 14 the average lag is divided by those that were skipped as well, which had none.
+    lag_share = 1 + evidence.skipped_transactions / (evidence.transactions or 1)
+    beside_ms -= (evidence.lag_average_ms or 0.0) * lag_share if evidence.rate_limited else 0.0
     beside_ms += evidence.pause_average_ms
     return max(0.0, latency[0] + beside_ms), max(0.0, latency[1] + beside_ms)
 
