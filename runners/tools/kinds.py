@@ -175,7 +175,8 @@ class Expectation:
     stands beside it; empty where it is read from the log. `longest_pause_ms` is how long a client may pause before a
     transaction, by design. `is_steady`: the load stays the same for the whole run, so that throughput should too.
     `peak_ratio` is its highest planned rate over the average; `fewest_threads` work then, however few were asked for.
-    `rate_rounding` is by how much the printed transactions a second may differ from the real ones.
+    `rate_rounding` is by how much the printed transactions a second may differ from the real ones, and
+    `report_rounding_s` by how much the printed time of a report of progress.
     """
 
     commits_per_transaction: int | None = 1
@@ -187,3 +188,4 @@ class Expectation:
     peak_ratio: float = 1.0
     fewest_threads: int = 1
     rate_rounding: float = 0.0
+    report_rounding_s: float = 0.15

@@ -37,7 +37,7 @@ class Evidence:
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
     and `progress_busy_s` the seconds that they took together at least. `pause_average_ms` is what clients that think
     waited before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
-    `rate_rounding` is by how much TPS may differ from what is printed.
+    `rate_rounding` is by how much TPS may differ from what is printed, `report_rounding_s` the time of a report.
     """
 
     clients: int
@@ -80,6 +80,7 @@ class Evidence:
     pause_average_ms: float = 0.0
     longest_pause_ms: float = 0.0
     rate_rounding: float = 0.0
+    report_rounding_s: float = 0.15
 
     @property
     def lasted_s(self) -> float | None:

@@ -37,6 +37,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         xact_commit_growth=xact_commit_growth,
         commits_per_transaction=expectation.commits_per_transaction,
         rate_rounding=expectation.rate_rounding,
+        report_rounding_s=expectation.report_rounding_s,
         rate_limited=expectation.is_rate_limited,
         connect_each=expectation.connects_each,
         connection_time_ms=values.get("average_connection_time_ms"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from runners.contract import Doubt, Histogram, Measure
 from runners.tools import gaps
@@ -25,6 +26,8 @@ BUCKET_TOLERANCE = 0.03
 # Half a bucket: what is printed is the middle of one, also where the extreme latency lies on its edge.
 PERCENTILE_TOLERANCE = 0.6 * report.BUCKET_WIDTH
 PROGRESS_TOLERANCE, PROGRESS_ROUNDING, LATE_S = 0.05, 0.006, 1.0
+# Of a report that came late, printed as a whole second.
+REPORT_ROUNDING_S = 0.5
 # By which names 0.5 and later versions report what happened in a second.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queries": ("queries_per_s",),
@@ -55,6 +58,7 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     yield from _progress_shares(text)
     if not report.WARMUP.search(text):
         yield from _progress_totals(text, measures, queries)
+    yield from _progress_statements(text, measures, queries)
 
 
 def _progress_shares(text: str) -> Iterator[Doubt]:
@@ -68,26 +72,49 @@ def _progress_shares(text: str) -> Iterator[Doubt]:
 
 
 def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
-    """Yield a doubt where the seconds come to more of something than the report counts."""
+    """Yield a doubt where the seconds come to more of something than the report counts.
+
+    Their times are printed as whole seconds: one that is off moves only the difference to the next report.
+    """
     totals = {name: measure.value for name, measure in measures.items() if name in ("queries", "ignored_errors")}
     totals |= dict(zip(("reads", "writes"), queries, strict=False)) if len(queries) == 4 else {}
-    lines, sums = report.intervals(text), dict.fromkeys(totals, 0.0)
-    times_s = [at_s for at_s, _ in lines]
+    times_s, lines = zip(*report.intervals(text), strict=True) if report.intervals(text) else ((), ())
     if not gaps.are_punctual(times_s):
         return
-    rates = [float(line["tps"]) if line else 0.0 for _, line in lines]
-    for (_, line), span in zip(lines, gaps.spans(times_s, rates), strict=True):
-        values = line.groupdict() if line else {}
-        for name in totals:
-            value = next((values[column] for column in COLUMNS[name] if values.get(column)), "0")
-            sums[name] += float(value) * span.known_s
+    spans = list(gaps.spans(times_s, [float(line["tps"]) if line else 0.0 for line in lines]))
     for name, total in totals.items():
-        if sums[name] > (1 + PROGRESS_TOLERANCE) * total + PROGRESS_ROUNDING * max(times_s, default=0) + 1:
+        column = [_value(line, COLUMNS[name]) for line in lines]
+        reported = sum(value * span.known_s for value, span in zip(column, spans, strict=True))
+        moved = sum(abs(value - before) for before, value in pairwise([*column, 0.0]))
+        room = REPORT_ROUNDING_S * moved + PROGRESS_ROUNDING * max(times_s, default=0) + 1
+        if reported > (1 + PROGRESS_TOLERANCE) * total + room:
             words = name.replace("_", " ")
             yield Doubt(
-                "progress", f"The reports of progress come to {sums[name]:,.0f} {words}, the report to {total:,.0f}."
+                "progress", f"The reports of progress come to {reported:,.0f} {words}, the report to {total:,.0f}."
             )
             return
+
+
+def _progress_statements(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
+    """Yield a doubt where a report has more reads or writes than its transactions, those under way, and errors send."""
+    lines = report.intervals(text)
+    if len(queries) != 4 or not lines or "transactions" not in measures:
+        return
+    least_s = max(lines[0][0] - REPORT_ROUNDING_S, REPORT_ROUNDING_S)
+    for name, total in zip(("reads", "writes"), queries, strict=False):
+        each = (1 + PROGRESS_TOLERANCE) * total / measures["transactions"].value
+        for at_s, line in lines:
+            begun = sum(_value(line, (column,)) for column in ("tps", "errors_per_s"))
+            under_way = _value(line, ("threads",)) / least_s
+            if (rate := _value(line, COLUMNS[name])) > each * (begun + under_way) + RATE_ROUNDING:
+                yield Doubt("progress", f"At {at_s:g} s {rate:,.2f} {name}, of {begun:,.2f} transactions and errors.")
+                return
+
+
+def _value(line: re.Match[str] | None, columns: Sequence[str]) -> float:
+    """Return what a report says under the first of these names that it has; 0 for one that cannot be read."""
+    values = line.groupdict() if line else {}
+    return float(next((values[column] for column in columns if values.get(column)), "0"))
 
 
 def _requests(text: str, queries: list[int]) -> Iterator[Doubt]:

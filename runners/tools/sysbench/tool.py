@@ -210,7 +210,9 @@ class Sysbench(Tool):
 
     def expectation(self, parameters: Mapping[str, Any]) -> Expectation:
         del parameters
-        return Expectation(average_latency="timed", rate_rounding=RATE_ROUNDING)
+        return Expectation(
+            average_latency="timed", rate_rounding=RATE_ROUNDING, report_rounding_s=consistency.REPORT_ROUNDING_S
+        )
 
     def fingerprint_query(self, parameters: Mapping[str, Any]) -> str:
         sums = " UNION ALL ".join(f"SELECT {_SUMS} AS sums FROM {table}" for table in _tables(read(parameters)))

@@ -23,12 +23,20 @@ def logged_count(evidence: Evidence) -> Finding | None:
         return None
     expected = evidence.transactions * rate
     allowed = SAMPLING_DEVIATIONS * math.sqrt(expected * (1 - rate))
-    if abs(logged_count - expected) <= allowed:
+    if abs(logged_count - expected) <= allowed or _may_be_sampled(logged_count, evidence.transactions, rate):
         return None
     sampling_text = "" if rate == 1 else f" x sampling rate {rate:.4g} = {expected:,.0f} +/- {allowed:,.0f}"
     return "logged-count", (
         f"The log has {logged_count:,} transactions, but pgbench counted {evidence.transactions:,}{sampling_text}."
     )
+
+
+def _may_be_sampled(count: int, transactions: int, rate: float) -> bool:
+    """Return whether chance may draw so many: of few, a normal distribution says too little (Chernoff's bound)."""
+    if rate == 1 or count > transactions:
+        return False
+    pairs = ((count, transactions * rate), (transactions - count, transactions * (1 - rate)))
+    return sum(drawn * math.log(drawn / expected) for drawn, expected in pairs if drawn) <= SAMPLING_DEVIATIONS**2 / 2
 
 
 def commits(evidence: Evidence) -> Finding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from benchhub.analysis.doubts.evidence import Evidence, Finding
 
@@ -129,10 +130,13 @@ def progress(evidence: Evidence) -> Finding | None:
     if not evidence.progress or evidence.transactions is None or lasted_s is None:
         return None
     reported, peak = sum(evidence.progress), max(evidence.progress)
-    allowed = PROGRESS_TOLERANCE * evidence.transactions + peak / 10 + evidence.clients
+    # A time that is off moves only the difference to the next report.
+    moved = sum(abs(rate - before) for before, rate in pairwise([*evidence.progress, 0.0]))
+    allowed = PROGRESS_TOLERANCE * evidence.transactions + evidence.report_rounding_s * moved + evidence.clients
     # Reports count from before connecting.
     ended_s = lasted_s + evidence.initial_connection_time_ms / 1000
-    after = _most_after(evidence, max(0.0, ended_s - len(evidence.progress)), peak)
+    unreported_s = max(0.0, ended_s - len(evidence.progress)) + evidence.report_rounding_s
+    after = _most_after(evidence, unreported_s, peak)
     if -allowed <= evidence.transactions - reported <= allowed + after:
         return None
     return "progress", (

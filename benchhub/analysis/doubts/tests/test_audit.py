@@ -160,6 +160,13 @@ def test_the_logged_average_speaks_where_the_printed_one_is_derived() -> None:
     assert codes(derived) == ["littles-law"]
 
 
+@pytest.mark.parametrize(("logged", "expected"), [(3, []), (8, ["logged-count"]), (25, ["logged-count"])])
+def test_of_few_transactions_chance_may_draw_many(logged: int, expected: list[str]) -> None:
+    """Of 24 at 1 in 100, 3 come up in 0.2% of runs, 8 in 5 of a trillion; 0.24 +/- 5 x 0.49 would allow 2."""
+    few = Evidence(clients=2, tps=10.0, transactions=24, log_sampling_rate=0.01, logged_transactions=logged)
+    assert codes(few) == expected
+
+
 def test_the_average_of_a_sampled_log_accuses_nobody() -> None:
     # Seen: of 1,381 sampled transactions one took 72.9 ms, which alone lifts the average from 0.112 to 0.164 ms.
     sampled = Evidence(
