@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,7 +170,14 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
 def unread(stdout: str) -> tuple[str, ...]:
     """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
     lines = [line for line in stdout.split("\n") if line.startswith(BEGINNINGS)]
-    return unread_lines([line for line in lines if not any(line_of.match(line) for line_of in SUMMARY_LINES.values())])
+    return unread_lines([line for line in lines if not any(map(math.isfinite, _numbers(line)))])
+
+
+def _numbers(line: str) -> Iterator[float]:
+    """Yield the numbers of a line; a deviation that is none is 0."""
+    for name, line_of in SUMMARY_LINES.items():
+        if match := line_of.match(line):
+            yield 0.0 if name == "latency_stddev_ms" else float(match[1])
 
 
 def other_servers(stdout: str) -> tuple[str, ...]:

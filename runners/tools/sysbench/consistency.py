@@ -177,7 +177,9 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
 
 
 def percentile_doubts(text: str, histogram: Histogram) -> Iterator[Doubt]:
-    """Yield a doubt where a printed percentile is not that of the buckets: sysbench rounds its rank to the nearest."""
+    """Yield a doubt where buckets are not sysbench's, or a printed percentile is not theirs: its rank is rounded."""
+    if middle := report.no_bucket(text):
+        yield Doubt("histogram", f"The bucket at {middle} ms is none of sysbench's, or not in its place.")
     for share, printed_ms in report.percentile_lines(text):
         rank = math.floor(histogram.total * share / 100 + 0.5)
         latency_ms = value_at_rank(histogram, rank) / 1000

@@ -49,6 +49,8 @@ PERCENTILE_LINES = (
 # 1,024 buckets from 0.001 to 100,000 ms, equally wide by logarithm.
 FIRST_BUCKET_MS, LAST_BUCKET_MS = 0.001, 100_000.0
 BUCKET_WIDTH = math.log(LAST_BUCKET_MS / FIRST_BUCKET_MS) / 1023
+# Middles are printed with three decimals.
+BUCKET_ROUNDING_MS = 0.00051
 BUCKET = re.compile(rf"^[ \t]*{NUMBER} \|\**[ \t]+(\d{{1,18}})$", re.MULTILINE)
 VERSION = re.compile(r"^sysbench (\d[0-9a-f.-]{0,30})", re.MULTILINE)
 WARMUP = re.compile(r"^Warmup time: (\d{1,9})s$", re.MULTILINE)
@@ -130,11 +132,32 @@ def read_percentiles(text: str) -> dict[str, Measure]:
     return {f"latency_p{share}_ms": Measure(ms, "ms") for share, ms in percentile_lines(text)}
 
 
+def bucket_place(middle_ms: float) -> int:
+    """Return the number, from 0, of the bucket whose middle lies nearest to this."""
+    return round(math.log(max(middle_ms, FIRST_BUCKET_MS) / FIRST_BUCKET_MS) / BUCKET_WIDTH)
+
+
+def no_bucket(text: str) -> str:
+    """Return the first printed middle that is not one of sysbench's, or does not follow the one before; "" if none."""
+    before_ms = 0.0
+    for middle, _ in BUCKET.findall(text):
+        middle_ms = float(middle)
+        exact_ms = FIRST_BUCKET_MS * math.exp(BUCKET_WIDTH * bucket_place(middle_ms))
+        # The narrowest are printed alike.
+        is_after = middle_ms > before_ms or (
+            middle_ms == before_ms and BUCKET_WIDTH * before_ms < 2 * BUCKET_ROUNDING_MS
+        )
+        if not is_after or abs(middle_ms - exact_ms) > BUCKET_ROUNDING_MS:
+            return str(middle)
+        before_ms = middle_ms
+    return ""
+
+
 def bucket_counts(text: str) -> dict[tuple[int, int], int]:
     """Return the counts of the printed buckets by their edges in us; empty ones are not printed."""
     counts: Counter[tuple[int, int]] = Counter()
     for middle_ms, count in BUCKET.findall(text):
-        place = round(math.log(max(float(middle_ms), FIRST_BUCKET_MS) / FIRST_BUCKET_MS) / BUCKET_WIDTH)
+        place = bucket_place(float(middle_ms))
         low, high = (round(1000 * FIRST_BUCKET_MS * math.exp(BUCKET_WIDTH * (place + side))) for side in (-0.5, 0.5))
         counts[low, max(low + 1, high)] += int(count)
     return counts

@@ -47,6 +47,12 @@ def test_9_4_prints_its_latency_with_a_colon() -> None:
     }
 
 
+def test_an_average_that_is_no_number_is_remarked() -> None:
+    text = hand_made("9.4").stdout.decode().replace("average: 4.002", "average: nan")
+    result = PGBENCH.parse(UNLOGGED, replace(hand_made("9.4"), stdout=text.encode()))
+    assert "The line 'latency average: nan ms' cannot be read: its number is left out." in result.remarks
+
+
 def test_a_deviation_that_rounding_took_below_nothing_is_none() -> None:
     """What is not printed of a transaction that was timed would have its average taken for one of clients and rate."""
     text = hand_made("9.4").stdout.decode().replace("stddev: 1.250", "stddev: -nan")

@@ -77,6 +77,20 @@ def test_empty_buckets_that_are_not_printed_make_no_other_one_wider() -> None:
     assert percentile_us(histogram, 0.95) == pytest.approx(20_002, rel=0.001)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("5.090", "5.090", []),
+        ("5.090", "5.446", ["histogram"]),  # 5.375 and 5.472 are buckets
+        ("5.090", "0.509", ["histogram"]),  # a bucket, but not after 5.000
+        ("5.090", "5.183", ["histogram"]),  # a bucket, twice
+    ],
+)
+def test_a_bucket_that_is_none_of_sysbench_s_is_no_histogram(old: str, new: str, expected: list[str]) -> None:
+    text = RECORDED.read_text().replace(f"       {old} |", f"       {new} |")
+    assert [doubt.code for doubt in parsed(text.encode()).doubts] == expected
+
+
 def test_a_histogram_that_counts_longer_latencies_in_its_last_bucket_is_none() -> None:
     assert parsed(RECORDED.read_text().replace("29.89", "100000.01").encode()).histograms == ()
 
