@@ -24,8 +24,10 @@ PSEUDO_FILESYSTEMS = re.compile(
 VIRTUAL_DISK = re.compile(
     r"^(vd[a-z]|xvd[a-z]|zram|ram[0-9]|nbd|rbd|drbd|zd[0-9]|loop|dasd[a-z])|qemu|virtual|vbox|vmware|msft|virtio"
     r"|persistentdisk|nvme_card-pd|elastic block sto|blockvolume|bhyve|\bxen\b"
+    # DigitalOcean, Hetzner and Tencent; a 'LOGICAL VOLUME' is of a controller in the machine.
+    r"|^\w{1,64} (?:hc_)?volume$|\bcloud disk\b"
     # What an array of disks gives out over a network: the array alone knows what lies below it.
-    r"|iscsi|\blun\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b",
+    r"|iscsi|\blun\b|\bvdisk\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b",
     re.IGNORECASE,
 )
 # By the start of the identifier that its maker gives a device of the mapper.

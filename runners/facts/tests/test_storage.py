@@ -146,7 +146,16 @@ def test_what_is_no_list_of_pools_has_none(text):
     assert zfs_pools(text) == {}
 
 
-@pytest.mark.parametrize("model", ["LIO-ORG storage", "NETAPP LUN C-Mode", "SYNOLOGY iSCSI Storage", "PURE FlashArray"])
-def test_a_volume_of_an_array_is_not_said_to_rotate(model):
+ARRAYS = ("LIO-ORG storage", "NETAPP LUN C-Mode", "SYNOLOGY iSCSI Storage", "PURE FlashArray", "VDISK")
+CLOUDS = ("Volume", "HC_Volume", "Cloud Disk")
+
+
+@pytest.mark.parametrize("model", ARRAYS + CLOUDS)
+def test_a_volume_of_an_array_or_a_cloud_is_not_said_to_rotate(model):
     [disk] = block_devices(LSBLK.format("sda", 1, model.replace(" ", "\\x20")), {})
     assert disk["is_virtual"] and "is_rotational" not in disk
+
+
+def test_a_volume_of_a_controller_in_the_machine_is_said_to_rotate():
+    [disk] = block_devices(LSBLK.format("sda", 1, "LOGICAL\\x20VOLUME"), {})
+    assert disk["is_rotational"] is True
