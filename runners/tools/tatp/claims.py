@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from runners.contract import RunSpec
 from runners.tools import claims
@@ -19,6 +20,8 @@ MIX = "mix"
 # The last second may be missing, and a transaction may end after it. What share of their time clients may be busy:
 # the rest goes into the load generator, and seconds do not begin and end with transactions.
 LATE_S, LEAST_BUSY, MOST_BUSY = 2.0, 0.5, 1.1
+# Transactions that end after a run's time, for each client that is busy on average.
+ENDS_OF_CLIENT = 3.0
 
 
 def claims_of(stdout: str, progress: str) -> dict[str, Claim]:
@@ -32,10 +35,19 @@ def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
     lines = [line for line in map(PROGRESS_LINE.match, progress.splitlines()) if line]
     if not lines:
         return
-    last_s = float(lines[-1]["at_s"])
-    yield DURATION, Claim(f"{last_s:,.4g} s", lambda planned: -LATE_S <= planned - last_s <= LATE_S)
-    pairs = [(line["tps"], line["latency_ms"]) for line in lines if "n" not in line["tps"] + line["latency_ms"]]
-    busy = sum(float(tps) * float(latency_ms) for tps, latency_ms in pairs) / 1000 / len(lines)
+    times_s = [0.0, *(float(line["at_s"]) for line in lines)]
+    last_s = times_s[-1]
+    steps_s = [at_s - before_s for before_s, at_s in pairwise(times_s)]
+    ended = [_number(line["tps"]) * step_s for line, step_s in zip(lines, steps_s, strict=True)]
+    busy_ms = sum(count * _number(line["latency_ms"]) for line, count in zip(lines, ended, strict=True))
+    busy = busy_ms / 1000 / last_s if last_s else 0.0
+
+    def agrees(planned_s: float) -> bool:
+        # After its time each client ends with the transaction that it has begun, however long that takes.
+        after = sum(count for count, at_s in zip(ended, times_s[1:], strict=True) if at_s > planned_s + LATE_S)
+        return planned_s <= last_s + LATE_S and after <= ENDS_OF_CLIENT * busy + 1
+
+    yield DURATION, Claim(f"{last_s:,.4g} s", agrees)
     yield (
         CLIENTS,
         Claim(
@@ -43,6 +55,10 @@ def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
             lambda planned: LEAST_BUSY * planned <= busy <= MOST_BUSY * planned,
         ),
     )
+
+
+def _number(text: str) -> float:
+    return 0.0 if "n" in text else float(text)
 
 
 def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:

@@ -30,6 +30,11 @@ class Second:
     outcomes: Told
 
     @property
+    def whole_s(self) -> int:
+        """Return how many whole seconds it is about: of one that came late several."""
+        return round(self.at_s) - round(self.at_s - self.took_s)
+
+    @property
     def refused(self) -> int:
         return sum(self.outcomes.refused)
 
@@ -68,7 +73,8 @@ def read_seconds(progress: str, outcomes: str) -> list[Second]:
         raise ValueError("lines of progress and outcomes do not belong together")
     seconds, before_s = [], 0.0
     for line, part in zip(lines, parts, strict=True):
-        if part.at_s <= before_s:
+        # A report that came late may be within a tenth of a second of the next.
+        if part.at_s < before_s:
             raise ValueError("the times of progress fall, as if there were several runs")
         took_s = part.at_s - before_s
         latency_ms = float(line["latency_ms"]) if line["latency_ms"][-1].isdigit() else 0.0

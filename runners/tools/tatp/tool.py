@@ -7,10 +7,11 @@ rolled back because a row was missing or there already) does not, neither in thr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runners.contract import Doubt, Outputs, RunResult, RunSpec, Series
+from runners.tools import gaps
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact
 from runners.tools.kinds import Description
@@ -211,6 +212,7 @@ def _succeeded(
         parser=PARSER,
         measures={**rates(measured, counts), **latencies.measures_of(histograms), **type_measures(counts, bands)},
         series=_series(spec, outputs, seconds, measured),
+        has_late_reports=not gaps.are_punctual([second.at_s for second in seconds]),
         histograms=histograms,
         doubts=(
             # Without its log a run has counts of failures alone, which are of no mix.
@@ -239,17 +241,24 @@ def _series(
     warmup = [second for second in seconds if second not in measured]
     begun_epoch_s = started_epoch_s + spec.warmup_s
     series = [
-        _line("mqth", "MQTh", begun_epoch_s, [(s.transactions - s.refused) / s.took_s for s in measured]),
-        _line("refused_writes", "per s", begun_epoch_s, [s.refused / s.took_s for s in measured]),
-        _line("latency_of_all_ms", "ms", begun_epoch_s, [s.latency_ms for s in measured]),
+        _line("mqth", "MQTh", begun_epoch_s, measured, _rate),
+        _line("refused_writes", "per s", begun_epoch_s, measured, lambda second: second.refused / second.took_s),
+        _line("latency_of_all_ms", "ms", begun_epoch_s, measured, lambda second: second.latency_ms),
     ]
     if warmup:
-        values = [(s.transactions - s.refused) / s.took_s for s in warmup]
-        series.append(_line("warmup_mqth", "MQTh", started_epoch_s, values))
+        series.append(_line("warmup_mqth", "MQTh", started_epoch_s, warmup, _rate))
     return tuple(series)
 
 
-def _line(metric: str, unit: str, start_epoch_s: float, values: Sequence[float]) -> Series:
+def _rate(second: Second) -> float:
+    return (second.transactions - second.refused) / second.took_s
+
+
+def _line(
+    metric: str, unit: str, start_epoch_s: float, seconds: Sequence[Second], value: Callable[[Second], float]
+) -> Series:
+    """Return a value for each second: a report that came late is about all since the one before."""
+    values = [number for second in seconds if second.whole_s for number in [value(second)] * second.whole_s]
     return Series(metric, unit, start_epoch_s, PROGRESS_STEP_S, tuple(values))
 
 

@@ -94,3 +94,26 @@ def test_without_a_summary_the_seconds_claim_how_long_and_by_about_how_many(
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     outputs = Outputs(0, b"", b"", files)
     assert [claim.code for claim in TATP.contradictions(replace(RUN, **changes), outputs)] == codes
+
+
+# 4 clients that are busy for 8 s, warm-up and all; then each waits for 10 s, and ends with its transaction.
+STEADY = "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.0, 0 failed\n" for at_s in range(1, 8))
+STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.0, 0 failed\n"
+
+
+@pytest.mark.parametrize(
+    ("progress", "duration_s", "clients", "expected"),
+    [
+        (STEADY, 6, 4, []),
+        (STALLED, 6, 4, []),  # 2,800 x 10 ms and 4 x 10 s in 18 s: 3.8 clients
+        (STALLED, 6, 9, ["clients"]),
+        (STEADY, 2, 4, ["duration"]),  # 400 ended more than 2 s after 4 s
+        (STEADY, 20, 4, ["duration"]),
+    ],
+)
+def test_seconds_alone_tell_duration_and_clients_also_where_the_last_were_waited_for(
+    progress: str, duration_s: int, clients: int, expected: list[str]
+) -> None:
+    spec = replace(RUN, duration_s=duration_s, clients=clients)
+    outputs = Outputs(0, b"", b"", {"tatp.progress": progress.encode()})
+    assert [claim.code for claim in TATP.contradictions(spec, outputs)] == expected
