@@ -97,11 +97,15 @@ class Projection(models.Model):
 
 
 class Printed(models.Model):
-    """A projection as PDF, kept because a browser needs seconds for it; each release prints anew."""
+    """A projection as PDF, kept because a browser needs seconds for it.
+
+    Each release prints anew, and so does each edition: its digest changes when a list price behind it is taken back.
+    """
 
     projection = models.ForeignKey(Projection, models.CASCADE, related_name="prints")
     name = models.CharField(max_length=10)
     release = models.CharField(max_length=40)
+    sha256 = models.CharField(max_length=64, db_default="")
     content = models.BinaryField()
 
     class Meta:

@@ -68,6 +68,7 @@ class _Projector:
             "tables": self.all(document["tables"], self.data),
             "bundles": self.all(document.get("bundles", ()), self.bundle),
             **self.choices(document),
+            **self.texts(document, document.keys() & {"taken_back"}),
         }
 
     def choices(self, document: Node) -> Node:

@@ -18,6 +18,7 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.views import FILE, ReadView, RowSerializer, View, parameter_problem
 from benchhub.reports import models
 from benchhub.reports.sharing import publish, today
+from benchhub.reports.sharing.choices.edition import Reading
 from benchhub.reports.sharing.forms import USUALLY_HIDDEN, LinkForm
 from benchhub.reports.sharing.output import exports, pdf
 from benchhub.reports.sharing.review import Review
@@ -95,18 +96,22 @@ class Snapshots(ReadView):
     @action(detail=True, **FILE)
     def document(self, request: Request, pk: str) -> HttpResponse:
         """Return all of it, as docs/snapshots.md describes: the bytes of the page's data.json."""
-        return exports.made(publish.projection(self.get_object(), ()), exports.JSON_FILE).response
+        return self._made(exports.JSON_FILE).response
 
     @extend_schema(parameters=[NAME], responses=FILES)
     @action(detail=True, url_path=r"files/(?P<name>[^/]{1,80})", **FILE)
     def files(self, request: Request, pk: str, name: str) -> HttpResponse:
         """Return it as a file: offline HTML, PDF, CSV of a table, JSON, or what repeats a run without BenchHub."""
         try:
-            return exports.made(publish.projection(self.get_object(), ()), name).response
+            return self._made(name).response
         except exports.NoFileError as error:
             raise problems.Problem(404, str(error)) from error
         except pdf.NoPdfError as error:
             raise problems.Problem(501, str(error), remedy="Take page.html and print it from a browser.") from error
+
+    def _made(self, name: str) -> exports.Made:
+        snapshot = self.get_object()
+        return exports.made(publish.projection(snapshot, ()), name, Reading.whole(snapshot.pk))
 
     @extend_schema(responses=Difference(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])

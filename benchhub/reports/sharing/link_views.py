@@ -5,7 +5,6 @@ Each view reads the link anew, so revoking works.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
@@ -25,9 +24,7 @@ from benchhub.reports.models import Link
 from benchhub.ui.middleware import POLICY
 
 from . import passwords
-from .choices import choice
-from .choices.choice import Selection
-from .choices.edition import edition
+from .choices.edition import Reading
 from .output import card as cards
 from .output import exports, render
 from .output.turns import READERS, RETRY_S, BusyError
@@ -72,15 +69,14 @@ def by_link(view: View) -> View:
 def page(request: HttpRequest, link: Link, as_report: bool = False) -> HttpResponse:
     if request.method == "GET":
         link.count_view()
-    is_open, selection = _selection(request, link)
-    choice_digest = f"-{hashlib.sha256(repr((is_open, selection)).encode()).hexdigest()[:32]}" if is_open else ""
-    etag = f'W/"{link.projection.sha256[:32]}-{release()}{choice_digest}{"-report" if as_report else ""}"'
+    reading = Reading.by_link(link, request.GET)
+    etag = f'W/"{link.projection.sha256[:32]}-{release()}-{reading.digest}{"-report" if as_report else ""}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
     # Beside the page, whether that is the report or not. Who must type a password first sees no picture either.
     picture = "" if link.password else request.build_absolute_uri(CARD)
-    plain, zipped = render.page(link.projection_id, as_report, picture, is_open, selection)
+    plain, zipped = render.page(link.projection_id, as_report, picture, reading)
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(zipped if takes_gzip else plain, headers={"ETag": etag, "Vary": "Accept-Encoding"})
     if takes_gzip:
@@ -104,16 +100,11 @@ def card(request: HttpRequest, link: Link) -> HttpResponse:
 
 @by_link
 def file(request: HttpRequest, link: Link, name: str) -> HttpResponse:
-    is_open, selection = _selection(request, link)
-    if name.endswith(".pdf"):  # always the maker's, printed once and in turns of its own
-        return exports.file(link.projection, name)
-    with READERS.turn() if selection or name.endswith(".html") else nullcontext():
-        return exports.file(link.projection, name, edition(link.projection, is_open, selection))
-
-
-def _selection(request: HttpRequest, link: Link) -> tuple[tuple[str, ...], Selection]:
-    """Return what the readers of a link may choose, and what this one asks for."""
-    return tuple(link.choices), choice.selection(request.GET) if link.choices else ()
+    reading = Reading.by_link(link, request.GET)
+    # A PDF is printed once and in turns of its own.
+    takes_turn = name.endswith(".html") or (reading.selection and not name.endswith(".pdf"))
+    with READERS.turn() if takes_turn else nullcontext():
+        return exports.file(link.projection, name, reading)
 
 
 def _closed_page(link: Link | None) -> HttpResponse:

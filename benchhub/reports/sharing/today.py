@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 
 from benchhub.analysis.pricing.money import rounded_quotient
-from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.bench.models import System
-from benchhub.catalog.models import LicenceModel, ListPrice
+from benchhub.catalog.models import LicenceModel
 from benchhub.reports.prices.orders import Costs, NoPrice
 from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.terms import Terms, terms
-
-from .frozen.pricing import is_frozen
-
-CITED_PRICE = re.compile("list price ([0-9]+)")  # as the steps of a price cite it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +34,6 @@ class Difference:
     @property
     def is_moved(self) -> bool:
         return bool(self.percent)
-
-
-def taken_back(document: Node) -> QuerySet[ListPrice]:
-    """Return the list prices, taken back by now, that the prices of a snapshot cite; it keeps its numbers."""
-    sections = [section for section in document.get("sections", ()) if section["id"] == "prices"]
-    keys = {int(key) for section in sections for key in CITED_PRICE.findall(canonical.to_bytes(section).decode())}
-    if is_frozen(document):  # a remark may speak of any number
-        keys &= {row["id"] for row in document["source"]["pricing"]["prices"]}
-    return ListPrice.objects.filter(pk__in=keys).exclude(taken_back_at=None).order_by("pk")
 
 
 def differences(document: Node) -> list[Difference]:

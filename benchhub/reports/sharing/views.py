@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
+from benchhub.analysis.snapshot.taken_back import marked
 from benchhub.analysis.words import listing
 from benchhub.catalog.models import ListPrice
 from benchhub.reports.comparison import views as comparison_views
@@ -32,12 +33,14 @@ from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import publish
 from .choices.choice import OPEN
+from .choices.edition import Reading
 from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
+from .frozen import taken_back
 from .output import exports
 from .output.render import DocumentPage
 from .review import REVIEWED, ReviewPage
-from .today import differences, taken_back
+from .today import differences
 
 COMPARISONS = (
     Column("title", "Comparison", ("title",)),
@@ -54,15 +57,14 @@ may_close = permission_required("reports.change_link", raise_exception=True)
 
 @dataclass(frozen=True)
 class SnapshotPage(DocumentPage):
-    """A snapshot for people who sign in: everything that it holds, and the links to it."""
+    """A snapshot for people who sign in: everything that it holds, and the links to it.
+
+    `taken_back` are the list prices behind it that were taken back since.
+    """
 
     snapshot: Snapshot = field(kw_only=True)
     user: Any = field(kw_only=True)
-
-    @cached_property
-    def taken_back(self) -> list[ListPrice]:
-        """Return the list prices behind it that were taken back since."""
-        return list(taken_back(self.document))
+    taken_back: list[ListPrice] = field(kw_only=True)
 
     @cached_property
     def links(self) -> list[tuple[Link, str, bool]]:
@@ -151,19 +153,21 @@ def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
     row = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
-    page = SnapshotPage(project(_document(row), ()), row.sha256, as_report, snapshot=row, user=request.user)
+    prices = list(taken_back.rows(pk))
+    document = project(marked(_document(row), taken_back.taken_back(prices)), ())
+    page = SnapshotPage(document, row.sha256, as_report, snapshot=row, user=request.user, taken_back=prices)
     return render(request, "sharing/snapshot.html", {"page": page})
 
 
 def snapshot_file(_request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    return exports.file(publish.projection(get_object_or_404(Snapshot, pk=pk), ()), name)
+    projection = publish.projection(get_object_or_404(Snapshot, pk=pk), ())
+    return exports.file(projection, name, Reading.whole(pk))
 
 
 def snapshot_today(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the same throughput by today's prices, beside the frozen prices."""
     row = get_object_or_404(Snapshot, pk=pk)
-    document = _document(row)
-    context = {"snapshot": row, "rows": differences(document), "taken_back": taken_back(document)}
+    context = {"snapshot": row, "rows": differences(_document(row)), "taken_back": taken_back.rows(pk)}
     return render(request, "sharing/today.html", context)
 
 

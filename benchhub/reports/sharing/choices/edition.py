@@ -1,19 +1,27 @@
-"""An edition of a projection: as its maker has it, or at a reader's choice, which is computed and kept nowhere."""
+"""An edition of a projection: as its maker has it, or computed and kept nowhere: at a reader's choice, or with marks.
+
+Marks stand at prices whose list price was taken back since. Page, files and PDF are made of the same edition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from django.http import QueryDict
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import project
 from benchhub.analysis.snapshot.redaction import Redactor
-from benchhub.reports.models import Projection
+from benchhub.analysis.snapshot.taken_back import TakenBack, marked
+from benchhub.reports.models import Link, Projection
+from benchhub.reports.sharing.frozen import taken_back
 from benchhub.reports.sharing.frozen.pricing import is_frozen
 
-from .choice import Choice, Control, Selection
+from .choice import Choice, Control, Selection, selection
 from .document import at_choice, choice
 
 EDITIONS_KEPT = 16
@@ -42,25 +50,60 @@ class Edition:
         return canonical.from_bytes(self.content)
 
 
-def edition(projection: Projection, is_open: Iterable[str], selection: Selection) -> Edition:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an edition depends on beside its projection.
+
+    `is_open` is what its readers may choose, `selection` what one of them asks for; `taken_back` are list prices behind
+    it that were taken back since it was published.
+    """
+
+    is_open: tuple[str, ...] = ()
+    selection: Selection = ()
+    taken_back: tuple[TakenBack, ...] = ()
+
+    @classmethod
+    def whole(cls, snapshot_pk: int) -> Reading:
+        """Return how people who sign in read a snapshot: at its own terms."""
+        return cls(taken_back=taken_back.taken_back(taken_back.rows(snapshot_pk)))
+
+    @classmethod
+    def by_link(cls, link: Link, query: QueryDict) -> Reading:
+        """Return how the reader of a link reads its snapshot, by the address that they ask for."""
+        is_open, prices = tuple(link.choices), taken_back.rows(link.snapshot_id)
+        return cls(is_open, selection(query) if is_open else (), taken_back.taken_back(prices))
+
+    @property
+    def makers(self) -> Reading:
+        """Return the same at the terms of whoever made the link."""
+        return Reading(taken_back=self.taken_back)
+
+    @property
+    def digest(self) -> str:
+        """Return what tells two editions of a projection apart; empty for the one that is kept."""
+        return "" if self == Reading() else hashlib.sha256(repr(self).encode()).hexdigest()[:32]
+
+
+def edition(projection: Projection, reading: Reading) -> Edition:
     """Return the edition that a reader asks for. What they may not choose stays as the maker of the link has it."""
-    names = tuple(is_open)
-    if not names:
+    if reading == Reading():
         return Edition(bytes(projection.content), projection.sha256)
-    return _edition(projection.pk, projection.sha256, names, selection)
+    return _edition(projection.pk, reading)
 
 
 @lru_cache(maxsize=EDITIONS_KEPT)
-def _edition(pk: int, sha256: str, is_open: tuple[str, ...], selection: Selection) -> Edition:
+def _edition(pk: int, reading: Reading) -> Edition:
     projection = Projection.objects.select_related("snapshot").get(pk=pk)
-    document = canonical.from_bytes(bytes(projection.snapshot.content))
-    if not is_frozen(document):
-        return Edition(bytes(projection.content), sha256)
-    made = choice(document, is_open, selection)
-    panel = _panel(made, Redactor(document.get("names", ()), projection.hidden))
-    if not made.changed:
-        return Edition(bytes(projection.content), sha256, panel)
-    content = projected(at_choice(document, made), projection.hidden)
+    frozen = document = canonical.from_bytes(bytes(projection.snapshot.content))
+    panel = None
+    if reading.is_open and is_frozen(document):
+        made = choice(document, reading.is_open, reading.selection)
+        panel = _panel(made, Redactor(document.get("names", ()), projection.hidden))
+        document = at_choice(document, made)
+    document = marked(document, reading.taken_back)
+    if document is frozen:
+        return Edition(bytes(projection.content), projection.sha256, panel)
+    content = projected(document, projection.hidden)
     return Edition(content, canonical.digest(content), panel)
 
 

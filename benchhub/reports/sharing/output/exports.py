@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from io import StringIO
 
 from django.http import HttpResponse
@@ -18,7 +17,7 @@ from benchhub.bench.run_page.bundle import archive
 from benchhub.release import release
 from benchhub.reports.curves.csv import harmless
 from benchhub.reports.models import Projection
-from benchhub.reports.sharing.choices.edition import Edition
+from benchhub.reports.sharing.choices.edition import Edition, Reading, edition
 
 from . import pdf, render
 
@@ -51,10 +50,10 @@ class NoFileError(Exception):
     """There is no file of that name; the message lists the names that there are."""
 
 
-def file(projection: Projection, name: str, edition: Edition | None = None) -> HttpResponse:
+def file(projection: Projection, name: str, reading: Reading) -> HttpResponse:
     """Answer with the file of this name, or with a sentence that says why there is none."""
     try:
-        return made(projection, name, edition).response
+        return made(projection, name, reading).response
     except NoFileError as error:
         return _sentence(error, 404)
     except pdf.NoPdfError as error:
@@ -65,16 +64,16 @@ def _sentence(error: Exception, status: int) -> HttpResponse:
     return HttpResponse(f"{error}\n", status=status, content_type="text/plain; charset=utf-8")
 
 
-def made(projection: Projection, name: str, edition: Edition | None = None) -> Made:
-    """Make the file of a name, of the edition that a reader chose; a PDF is always as the maker of the link has it.
+def made(projection: Projection, name: str, reading: Reading) -> Made:
+    """Make the file of a name, of the edition that a reader chose; a PDF is always at the terms of the link's maker.
 
     Names are data.json, page.html, report.html, page.pdf, report.pdf, a table's name with .csv or a bundle's with
     .tar.gz. Raises NoFileError and NoPdfError.
     """
     stem, _, kind = name.partition(".")
-    makers = Edition(bytes(projection.content), projection.sha256)
-    content = _content(projection, edition if edition and kind != "pdf" else makers, stem, kind)
-    return Made(content, TYPES[kind], f"{slugify(makers.document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
+    asked_for = edition(projection, reading.makers if kind == "pdf" else reading)
+    content = _content(projection, asked_for, stem, kind)
+    return Made(content, TYPES[kind], f"{slugify(asked_for.document['title'])[:60] or 'benchhub'}-{stem}.{kind}")
 
 
 def _content(projection: Projection, edition: Edition, stem: str, kind: str) -> bytes:
@@ -86,8 +85,9 @@ def _content(projection: Projection, edition: Edition, stem: str, kind: str) -> 
     if kind == "tar.gz" and (bundle := next((bundle for bundle in document["bundles"] if bundle["id"] == stem), None)):
         return archive(stem, {file["name"]: file["text"] for file in bundle["files"]})
     if kind in ("html", "pdf") and stem in ("page", "report"):
-        html = partial(render.one_file, document, edition.sha256, as_report=stem == "report")
-        return html().encode() if kind == "html" else _printed(projection, html, stem)
+        if kind == "pdf":
+            return _printed(projection, edition, stem)
+        return _html(edition, stem).encode()
     raise NoFileError(f"There is no file of that name: ask for {', '.join(names(document))}.")
 
 
@@ -101,21 +101,26 @@ def names(document: Node) -> list[str]:
     ]
 
 
-def _printed(projection: Projection, html: Callable[[], str], name: str) -> bytes:
-    """Render and print a page, once for each release, and keep it. Raises NoPdfError."""
-    if stored := _kept(projection, name):
+def _html(edition: Edition, stem: str) -> str:
+    return render.one_file(edition.document, edition.sha256, as_report=stem == "report")
+
+
+def _printed(projection: Projection, edition: Edition, stem: str) -> bytes:
+    """Render and print an edition, once for each release, and keep it. Raises NoPdfError."""
+    source = {"release": release(), "sha256": edition.sha256}
+    if stored := _kept(projection, stem, source):
         return stored
     with pdf.PRINTS.turn():
-        if stored := _kept(projection, name):  # somebody else's turn made it
+        if stored := _kept(projection, stem, source):  # somebody else's turn made it
             return stored
-        content = pdf.printed(html())
-        projection.prints.update_or_create(name=name, defaults={"release": release(), "content": content})
+        content = pdf.printed(_html(edition, stem))
+        projection.prints.update_or_create(name=stem, defaults={**source, "content": content})
     return content
 
 
-def _kept(projection: Projection, name: str) -> bytes:
-    """Return the page that this release has printed; empty where there is none."""
-    row = projection.prints.filter(name=name, release=release()).first()
+def _kept(projection: Projection, name: str, source: Mapping[str, str]) -> bytes:
+    """Return what was printed of this source; empty where there is nothing."""
+    row = projection.prints.filter(name=name, **source).first()
     return bytes(row.content) if row else b""
 
 

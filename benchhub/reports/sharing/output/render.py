@@ -17,8 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.reports.models import Projection
-from benchhub.reports.sharing.choices.choice import Selection
-from benchhub.reports.sharing.choices.edition import Panel, edition
+from benchhub.reports.sharing.choices.edition import Panel, Reading, edition
 
 from . import pdf
 from .turns import READERS
@@ -45,6 +44,7 @@ PLACES = (
     ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
 )  # fmt: skip
 # Readers choose as they like: their pages push no maker's page out.
+MAKERS = Reading()
 PAGES_KEPT, CHOSEN_PAGES_KEPT = 64, 16
 
 
@@ -124,36 +124,29 @@ class OneFilePage(DocumentPage):
         return [_script(name) for name in SCRIPTS]
 
 
-def page(
-    pk: int, as_report: bool = False, picture: str = "", is_open: tuple[str, ...] = (), selection: Selection = ()
-) -> tuple[bytes, bytes]:
+def page(pk: int, as_report: bool = False, picture: str = "", reading: Reading = MAKERS) -> tuple[bytes, bytes]:
     """Return the shared page of a projection, plain and gzipped. A projection never changes, so the page is cached.
 
-    `picture` is the absolute address of its preview card's picture, as other sites ask for. Readers may choose what
-    `is_open` names, and this one asks for `selection`. Raises BusyError where many ask for choices of their own.
+    `picture` is the absolute address of its preview card's picture, as other sites ask for. Raises BusyError where many
+    ask for choices of their own.
     """
-    if selection:
-        return _chosen_page(pk, as_report, picture, is_open, selection)
-    return _makers_page(pk, as_report, picture, is_open)
+    make = _chosen_page if reading.selection else _makers_page
+    return make(pk, as_report, picture, reading)
 
 
 @lru_cache(maxsize=PAGES_KEPT)
-def _makers_page(pk: int, as_report: bool, picture: str, is_open: tuple[str, ...]) -> tuple[bytes, bytes]:
-    return _page(pk, as_report, picture, is_open, ())
+def _makers_page(pk: int, as_report: bool, picture: str, reading: Reading) -> tuple[bytes, bytes]:
+    return _page(pk, as_report, picture, reading)
 
 
 @lru_cache(maxsize=CHOSEN_PAGES_KEPT)
-def _chosen_page(
-    pk: int, as_report: bool, picture: str, is_open: tuple[str, ...], selection: Selection
-) -> tuple[bytes, bytes]:
+def _chosen_page(pk: int, as_report: bool, picture: str, reading: Reading) -> tuple[bytes, bytes]:
     with READERS.turn():
-        return _page(pk, as_report, picture, is_open, selection)
+        return _page(pk, as_report, picture, reading)
 
 
-def _page(
-    pk: int, as_report: bool, picture: str, is_open: tuple[str, ...], selection: Selection
-) -> tuple[bytes, bytes]:
-    made = edition(Projection.objects.get(pk=pk), is_open, selection)
+def _page(pk: int, as_report: bool, picture: str, reading: Reading) -> tuple[bytes, bytes]:
+    made = edition(Projection.objects.get(pk=pk), reading)
     shown_page = DocumentPage(made.document, made.sha256, as_report, picture, made.panel)
     html = html_page(shown_page).encode()
     return html, gzip.compress(html, mtime=0)

@@ -16,7 +16,7 @@ from benchhub.reports.comparison.state import State
 from benchhub.reports.models import Snapshot
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.choices.choice import OPEN, selection
-from benchhub.reports.sharing.choices.edition import edition
+from benchhub.reports.sharing.choices.edition import Reading, edition
 from benchhub.reports.sharing.conftest import SECRETS
 from benchhub.reports.sharing.document import comparison as comparison_document
 
@@ -38,7 +38,7 @@ def reader():
 
 
 def chosen(snapshot, query, hidden=(), is_open=EVERYTHING):
-    return edition(publish.projection(snapshot, hidden), is_open, selection(QueryDict(query)))
+    return edition(publish.projection(snapshot, hidden), Reading(is_open, selection(QueryDict(query))))
 
 
 def on_the_page(comparison, **changes):

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from benchhub.release import release
-from benchhub.reports.sharing import link_views
+from benchhub.reports.sharing.choices import edition
 from benchhub.reports.sharing.choices.choice import OPEN
 from benchhub.reports.sharing.output import render, turns
 
@@ -36,13 +36,13 @@ def test_while_a_choice_is_made_others_are_told_to_come_again_and_what_is_ready_
 
 def test_a_print_that_is_ready_is_sent_without_rendering_anything_at_any_choice(share, reader, monkeypatch):
     link, address = share((), choices=EVERYTHING)
-    link.projection.prints.create(name="page", release=release(), content=b"%PDF-kept")
+    link.projection.prints.create(name="page", release=release(), sha256=link.projection.sha256, content=b"%PDF-kept")
 
     def nothing(*_, **__):
         raise AssertionError("this takes a processor a second")
 
     monkeypatch.setattr(render, "one_file", nothing)
-    monkeypatch.setattr(link_views, "edition", nothing)
+    monkeypatch.setattr(edition, "_edition", nothing)
     assert reader.get(f"{address}page.pdf?term=4&load=junk").content == b"%PDF-kept"
 
 
