@@ -22,7 +22,7 @@ from benchhub.release import VERSION, release
 ROOT = Path(__file__).resolve().parent.parent
 PINNED = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,]+\])?==(?P<version>[\w.!+-]+)")
 VENDORED = {
-    "plotly-basic.min.js": ("plotly.js-basic-dist-min", "MIT"),
+    "plotly-small.min.js": ("plotly.js", "MIT"),
     "htmx.min.js": ("htmx.org", "0BSD"),
     "idiomorph-ext.min.js": ("idiomorph", "0BSD"),
 }

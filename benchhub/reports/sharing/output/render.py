@@ -23,7 +23,7 @@ from . import pdf
 from .turns import READERS
 
 STYLES = ("css/benchhub.css", "css/pages.css", "css/narrow.css", "css/answer.css", "css/shared.css")
-SCRIPTS = ("vendor/plotly-basic.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
+SCRIPTS = ("vendor/plotly-small.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
     "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",
