@@ -31,7 +31,10 @@ NOTHING = ""
 # What a text says of itself fills a field that was left empty: the field, and where pgbench and sysbench print it.
 PRINTED = {
     "client_version": re.compile(r"^(?:pgbench \(|sysbench )([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE),
-    "postgresql": re.compile(r"^pgbench \([^,\n]{1,80}, server ([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE),
+    # It names the server's version only where that is another than its own.
+    "postgresql": re.compile(
+        r"^pgbench \((?:[^,\n]{1,80}, server |(?![^\n]{0,160}, server ))([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE
+    ),
     "duration_s": re.compile(r"^(?:duration: |Running the test for )([0-9]{1,6}) s", re.MULTILINE),
 }
 VERSION = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}|[0-9]{1,2}(?:devel|(?:beta|rc)[0-9]{1,2})")
@@ -192,7 +195,8 @@ class ImportPage:
         page.missing_workload = None if page.agreeing else missing_workload(text)
         readers = tools_reading(text)
         if not readers and not posted.get("workload"):
-            page.form.add_error("text", import_text.unread(text))
+            if text.strip():  # that there is none the field says itself
+                page.form.add_error("text", import_text.unread(text))
         elif sentence := import_text.added_in(text, readers):
             page.form.add_error("text", sentence)
         elif not rows and not posted.get("workload"):

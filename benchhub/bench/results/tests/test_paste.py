@@ -116,6 +116,14 @@ def test_an_output_alone_is_enough_to_be_read_and_finds_its_workload(runner, fie
     assertNotContains(page, "This field is required.")
 
 
+def test_a_banner_without_a_server_is_of_a_server_of_the_same_version(runner, fields):
+    page = runner.post(PAGE, {"text": EIGHT.replace("(18.1, server 16.4)", "(18.1 (Debian 18.1-1.pgdg12+2))")})
+    assertContains(page, "What was read: 1 run")
+    assert page.context["page"].form["postgresql"].value() == "18.1"
+    odd = runner.post(PAGE, {"text": EIGHT.replace("server 16.4", "server of the vendor")})
+    assert odd.context["page"].form["postgresql"].value() is None
+
+
 def test_an_output_that_was_copied_with_its_margin_and_colours_is_read_alike(runner, fields):
     text = "".join(f"    \x1b[0m{line}\r\n" for line in EIGHT.splitlines())
     page = runner.post(PAGE, {"text": text})
@@ -123,9 +131,13 @@ def test_an_output_that_was_copied_with_its_margin_and_colours_is_read_alike(run
     assert page.context["page"].form["postgresql"].value() == "16.4"
 
 
-def test_an_output_of_no_workload_names_the_nearest_and_how_it_differs(runner, fields):
+def test_an_output_of_no_workload_names_what_is_missing_or_the_nearest_and_how_it_differs(runner, fields):
+    page = runner.post(PAGE, {"text": EIGHT.replace("builtin: select only", "builtin: nobody's")})
+    assertContains(page, "The nearest is select-only, but: ")
+    assertNotContains(page, "not in the catalogue")
     page = runner.post(PAGE, {**fields, "workload": "", "text": EIGHT.replace("factor: 10", "factor: 20"), "save": "1"})
-    assertContains(page, "The nearest is select-only, but: The output is of scale 20, not of 10.")
+    assertContains(page, "not in the catalogue: <b>pgbench select-only, scale 20, simple</b>")
+    assertNotContains(page, "The nearest is")
     assertContains(page, "This field is required.")
     assert not Experiment.objects.exists()
 
