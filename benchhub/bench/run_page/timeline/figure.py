@@ -135,6 +135,11 @@ def _mark(kind: str, span: Span, top: float, text: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _drawn(value: float) -> float:
+    """Round a value to the digits that are read beside the time cursor: a page with ten minutes of lines is light."""
+    return float(f"{value:.4g}" if abs(value) >= 1000 else f"{value:.3g}")
+
+
 def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[str, Any]:
     area = {"stackgroup": f"panel {panel}", "fill": "tonexty" if number else "tozeroy"} if line.is_area else {}
     is_thin = line.is_area or line.is_ghost
@@ -145,7 +150,7 @@ def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[
         # Each moment is a step after the last, and the first a step after 0.
         "x0": seconds[0],
         "dx": seconds[0],
-        "y": [None if value is None else float(f"{value:.4g}") for value in line.values],
+        "y": [None if value is None else _drawn(value) for value in line.values],
         "yaxis": f"y{_number(panel)}",
         "legend": f"legend{_number(panel)}",
         "line": {
