@@ -65,7 +65,7 @@ class FlipShown(drf.Serializer):
     before = drf.CharField()
     value = drf.CharField()
     price = drf.CharField(allow_null=True)
-    is_end = drf.BooleanField(help_text="One of the two is not to be had on one side.")
+    is_end = drf.BooleanField(help_text="One of the two cannot be bought on one side.")
     certainty = drf.CharField(help_text="tested, not tested, withheld, or same runs on both sides: then it is exact.")
     unsure_from = drf.CharField(allow_null=True, help_text="Null: from the start of the axis, or not tested.")
     unsure_to = drf.CharField(allow_null=True)

@@ -26,7 +26,7 @@ LABELS = {
     "packs_pooled_per": ("Packs are filled per", "Order: what one server leaves of a pack serves another."),
     "is_price_per_pack": ("The list price is of a pack", "Otherwise of one unit."),
     "factor_rounded_per": ("Factors are rounded up per", "After summing."),
-    "max_sockets": ("Sockets at most", "Of one server; beyond, the licence is not to be had."),
+    "max_sockets": ("Sockets at most", "Of one server; beyond, the licence cannot be bought."),
     "max_cores": ("Physical cores at most", "Of one server."),
     "max_vcpus": ("vCPUs at most", "Of one server."),
     "max_memory_gb": ("GB of memory at most", "Of one server."),

@@ -45,7 +45,7 @@ PLAIN = RegexValidator(r"\A-?[0-9]+(\.[0-9]+)?\Z", "Write a number with a point 
 class LicenceModelForm(RevisedForm):
     derived = ("rules",)
     metric = forms.ChoiceField(
-        choices=(("", "---------"), *((name, metric.label) for name, metric in METRICS.items())),
+        choices=(("", "choose"), *((name, metric.label) for name, metric in METRICS.items())),
         label="Counted",
         help_text="What one licence is of. Hardware only: the software is free and support not bought.",
     )

@@ -73,7 +73,7 @@ LINE = (
         "exchange_rate", "Rate", places=8, least=0, most=9_999_999_999, is_more=True,
         help="What 1 of that currency is in the sheet's, by the sheet's source and day.",
     ),
-    day("available_on", "Available on", is_more=True, help="When it is to be had."),
+    day("available_on", "Available on", is_more=True, help="When it can be bought."),
     day("priced_on", "Priced on", is_more=True, help="Where it is not the sheet's day."),
 )  # fmt: skip
 DISCOUNT = (

@@ -204,7 +204,7 @@ def _lead(price_table: Table) -> str:
     assert cell.amounts is not None
     text = f"{label}, {cell.amounts.price:,} {cell.quote.currency} per {price_table.price_unit}"
     if verdict.is_lowest:
-        return f"Lowest of all that is shown: {text}."
+        return f"The cheapest is {text}."
     if not verdict.leader.candidates:
         return f"Lowest as measured: {text}; {verdict.leader.words}."
     words = verdict.leader.words.removeprefix(f"{NO_CLEAR_WINNER}: ")

@@ -121,7 +121,7 @@ def _beside(pooler: Node) -> str:
 def _crossing(machine: Machine, row: Crossing) -> PanelRow:
     is_own = row.cores_per_socket == machine.cores_per_socket
     amounts = tuple(None if cost is None else rounded(cost) for cost in (row.cost, row.other_cost))
-    cheaper = row.cheaper or ("the same" if row.cost is not None else "neither is to be had")
+    cheaper = row.cheaper or ("the same" if row.cost is not None else "neither can be bought")
     return PanelRow((row.cores_per_socket, *amounts, cheaper), row.steps, is_marked=is_own)
 
 
@@ -132,7 +132,7 @@ def _crossings(result: BreakEven, names: tuple[str, str], machine: Machine, tabl
     cores = f"{machine.name} has {machine.sockets} x {machine.cores_per_socket} cores"
     lead = f"{cores}: over {count(table.terms.years, 'year')}, {_cheaper_text(own_row)}."
     if not result.changes:
-        span = f"From {first} to {last} cores per socket nothing changes that."
+        span = f"That holds from {first} to {last} cores per socket."
         return (lead, f"{span} Licence and support of {names[0]} and {names[1]}, the hardware left aside.")
     start = f"With {count(first, 'core')} per socket {_cheaper_text(result.rows[0])}."
     changes = " ".join(f"From {row.cores_per_socket} on {_cheaper_text(row)}." for row in result.changes)
@@ -145,7 +145,7 @@ def _crossings(result: BreakEven, names: tuple[str, str], machine: Machine, tabl
 def _cheaper_text(row: Crossing) -> str:
     if row.cheaper:
         return f"{row.cheaper} is the cheaper"
-    return "both cost the same" if row.cost is not None else "neither is to be had"
+    return "both cost the same" if row.cost is not None else "neither can be bought"
 
 
 def sensitivity(table: Table, subject: Subject, cell: Cell) -> Panel:

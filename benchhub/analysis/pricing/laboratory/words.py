@@ -23,14 +23,14 @@ def lead(axis: Axis, stretches: Sequence[Stretch]) -> str:
     first, *others = stretches
     if not others:
         span = f"From {axis.number_words(axis.low)} to {axis.words(axis.high)}"
-        return f"{span} nothing changes: as measured, {_cheapest(first)}."
+        return f"{span} {_cheapest(first)} throughout, as measured."
     turns = [f"from {axis.words(stretch.low)} on {_cheapest(stretch)}" for stretch in others]
     return f"As measured, {_cheapest(first)} below {axis.words(others[0].low)}; {'; '.join(turns)}."
 
 
 def _cheapest(stretch: Stretch) -> str:
     if not stretch.choices:
-        return "nothing is to be had"
+        return "nothing can be bought"
     names = _names(stretch.choices)
     return f"{names} {'is' if len(stretch.choices) == 1 else 'cost the same and are'} the cheapest"
 
@@ -78,7 +78,7 @@ def turn(axis: Axis, group: Sequence[Flip]) -> str:
 def _turn(axis: Axis, flip: Flip, first: str, other: str, where: str) -> str:
     value = axis.words(flip.value)
     if flip.is_end:
-        return f"From {value} on only {other} is to be had, {first} was the cheaper before{where}."
+        return f"From {value} on only {other} can be bought; {first} was the cheaper before{where}."
     if axis.is_whole:
         same = f"; at {value} they cost the same" if flip.after != flip.value else ""
         return f"From {axis.words(flip.after)} on {other} is cheaper than {first}{where}{same}."

@@ -28,7 +28,7 @@ class NotEligible:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.licence} is not to be had for this: {self.reason}"
+        return f"{self.licence} cannot be bought for this: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def test_a_clear_winner_is_called_best_and_lowest(reader, systems, prices):
     page = reader.get(both(experiment, systems)).content.decode()
     assert page.count(">best</span>") == 1
     assert page.count(">lowest</span>") == 3  # under each licence
-    assert "Lowest of all that is shown: PostgreSQL 18 under Hardware only" in page
+    assert "The cheapest is PostgreSQL 18 under Hardware only" in page
     assert "o clear winner" not in page
 
 

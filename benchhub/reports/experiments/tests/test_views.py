@@ -319,7 +319,7 @@ def test_verdicts_are_said_to_be_so_far_while_runs_are_outstanding(reader, repea
     assertNotContains(ended, "so far")
     testing.make_run(repeated, systems[0], 48, 1)
     live = reader.get(page_of(repeated))
-    for text in (">peak so far", "So far: Lowest of all"):
+    for text in (">peak so far", "So far: The cheapest is"):
         assertContains(live, text)
     assertNotContains(live, '<span class="tag">lowest</span>')
 

@@ -129,7 +129,7 @@ def test_the_lowest_price_where_the_handles_are_is_said_as_the_comparison_says_i
     room = setup(repeated, systems)
     assert room.table.lead == room.comparison.prices.lead != ""
     moved = setup(repeated, systems, priced=prices["core"].pk, price=0, licence=prices["core"].pk)
-    assert moved.table.lead.startswith("Lowest of all that is shown: PostgreSQL 18 under Per core, 4.46")
+    assert moved.table.lead.startswith("The cheapest is PostgreSQL 18 under Per core, 4.46")
 
 
 def test_where_nothing_can_flip_the_page_says_why(reader, repeated, systems, prices):

@@ -151,7 +151,7 @@ def test_a_licence_that_ends_leaves_the_other_alone():
     [flip] = flips.flips(lab)
     assert (flip.first, flip.other, flip.is_end) == (small, PER_CORE, True)
     assert (flip.before, flip.value) == (8, 9)
-    assert "only Per core is to be had" in words.sentence(lab.axis, [flip])
+    assert "only Per core can be bought" in words.sentence(lab.axis, [flip])
     assert lab.point(small, Decimal(9)).price is None
     assert "at most 16 physical cores" in lab.point(small, Decimal(9)).why
 

@@ -230,7 +230,7 @@ def test_not_eligible_is_an_answer_with_its_reason(machine, rules, reason):
     answer = counted(machine, **rules)
     assert isinstance(answer, NotEligible)
     assert reason in answer.reason
-    assert str(answer).startswith("it is not to be had for this: it is for")
+    assert str(answer).startswith("it cannot be bought for this: it is for")
 
 
 def test_at_a_limit_a_machine_is_still_eligible_and_an_exempt_one_has_none():
