@@ -117,6 +117,7 @@ class PasswordChange(auth.PasswordChangeView):
         form = super().get_form(form_class)
         form.label_suffix = ""
         form.fields["new_password1"].help_text = "At least 8 characters, and not one of the common ones."
+        form.fields["new_password2"].label, form.fields["new_password2"].help_text = "New password again", ""
         return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

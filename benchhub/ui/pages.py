@@ -25,12 +25,16 @@ class Crumb:
 
 @dataclass(frozen=True, kw_only=True)
 class FormPage:
-    """A form with its heading; a room that shows more beside its form adds fields in a subclass."""
+    """A form with its heading; a room that shows more beside its form adds fields in a subclass.
+
+    `button` is the class of the button that sends it: danger where that cannot be undone.
+    """
 
     title: str
     crumb: Crumb
     intro: str = ""
     action: str = "Save"
+    button: str = "primary"
     form: BaseForm
 
     def show(self, request: HttpRequest, template: str = "form.html") -> HttpResponse:

@@ -5,7 +5,7 @@ const { join } = require("node:path");
 const { build } = require("esbuild");
 const { version } = require("plotly.js/package.json");
 
-// What plotly.js says of each attribute is for its reference. Chrome never reads it.
+// What plotly.js says of each attribute is for its reference. Browsers never read it.
 const text = "(?:'(?:[^'\\\\\\n]|\\\\.)*'|\"(?:[^\"\\\\\\n]|\\\\.)*\"|`[^`]*`)";
 const joined = `\\[(?:\\s*${text}\\s*\\+?\\s*,?)*\\s*\\]\\.join\\(${text}\\)`;
 const DESCRIPTION = new RegExp(`(?<=[,{]\\s*)description:\\s*(?:${text}(?:\\s*\\+\\s*${text})*|${joined})\\s*(?:,|(?=\\}))`, "g");

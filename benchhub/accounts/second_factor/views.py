@@ -123,6 +123,7 @@ def remove_of_user(request: HttpRequest, pk: int) -> HttpResponse:
         title=f"Take the second factor of {user.get_username()} away?",
         intro="The password alone signs them in then. Be sure that it is they who ask.",
         action="Take it away",
+        button="danger",
         crumb=Crumb.to("user-edit", user.get_username(), pk),
     )
     return page.show(request)

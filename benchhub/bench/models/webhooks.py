@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now, Power
 
+from benchhub.analysis.words import listing
 from benchhub.catalog.models.moments import has_passed, interval
 from benchhub.catalog.models.secret_field import SecretField
 
@@ -42,6 +43,11 @@ class Webhook(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def events_text(self) -> str:
+        """Say when it is told: a run has ended or all runs of an experiment have ended."""
+        return listing((self.On(event).label for event in self.events), "or")
 
 
 class NoticeQuerySet(models.QuerySet["Notice"]):
@@ -86,3 +92,7 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook}"
+
+    @property
+    def event_text(self) -> str:
+        return str(Webhook.On(self.event).label)

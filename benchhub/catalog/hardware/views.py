@@ -204,7 +204,8 @@ def price_take_back(request: HttpRequest, pk: int) -> HttpResponse:
         messages.info(request, ALREADY)
         return redirect("prices")
     title, crumb = f"Take back {price}?", Crumb.to("prices", "Prices")
-    return FormPage(form=form, title=title, action="Take back", intro=TAKE_BACK_INTRO, crumb=crumb).show(request)
+    page = FormPage(form=form, title=title, action="Take back", button="danger", intro=TAKE_BACK_INTRO, crumb=crumb)
+    return page.show(request)
 
 
 def price_unit(request: HttpRequest) -> HttpResponse:
@@ -217,9 +218,9 @@ def _is_key(text: str) -> bool:
 
 
 def _initial_price(query: QueryDict) -> dict[str, Any]:
-    after, values = query.get("after", ""), dict[str, Any]()
+    after, values = query.get("after", ""), {"priced_on": timezone.now().date(), "currency": "EUR"}
     if row := ListPrice.objects.filter(pk=after).first() if _is_key(after) else None:
-        values = {name: getattr(row, name) for name in ("description", "part_number", "currency", "remark")}
+        values |= {name: getattr(row, name) for name in ("description", "part_number", "currency", "remark")}
         values["of"] = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
     return {**values, **({"of": query["of"]} if "of" in query else {})}
 
@@ -235,7 +236,7 @@ def rates(request: HttpRequest) -> HttpResponse:
 
 
 def rate_add(request: HttpRequest) -> HttpResponse:
-    form = RateForm(request.POST or None)
+    form = RateForm(request.POST or None, initial={"priced_on": timezone.now().date()})
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         messages.success(request, f"The rate is in the list: {saved}.")
         return redirect("exchange-rates")

@@ -204,7 +204,8 @@ class InstanceForm(CatalogForm):
         if not self.instance.pk or self._stored_server in (*values, MANAGED):
             return []
         instance = self.instance
-        return [(self._stored_server, f"{instance.host}: {instance.build} in {instance.bin_directory}, as before")]
+        place = f" in {instance.bin_directory}" if instance.bin_directory else ""
+        return [(self._stored_server, f"{instance.host}: {instance.build}{place}, as before")]
 
     def full_clean(self) -> None:
         super().full_clean()

@@ -83,7 +83,8 @@ def test_a_price_can_be_followed_by_a_newer_one_but_not_edited(engineer, box):
     old = make_price(box)
     initial = engineer.get(reverse("price-add"), {"after": old.pk}).context["page"].form.initial
     assert (initial["of"], initial["description"]) == (f"hardware:{box.pk}", "Box with support")
-    assert not initial.keys() & {"amount", "priced_on"}
+    assert "amount" not in initial
+    assert initial["priced_on"] == timezone.now().date() != old.priced_on
     assertNotContains(engineer.get(reverse("prices")), "Edit")
 
 
