@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.words import significant
+from benchhub.analysis.words import p_value, significant
 from benchhub.reports.comparison.answers import findings
 from benchhub.reports.comparison.answers.findings import Finding, Row
 from benchhub.reports.comparison.comparison import Comparison
@@ -79,7 +82,7 @@ def _per_piece(finding: Finding, baseline: Entry) -> list[Node]:
 def _row(row: Row) -> Node:
     repeats = row.n if row.n == row.baseline_n else f"{row.n} and {row.baseline_n}"
     numbers = [_number(value, 4) for value in (row.value, row.low, row.high)]
-    tests = [_number(value, 2) for value in (row.p, row.adjusted_p)]
+    tests = [_cell(value, p_value) for value in (row.p, row.adjusted_p)]
     return nodes.row(
         [
             nodes.cell(row.where, role="head"),
@@ -92,9 +95,11 @@ def _row(row: Row) -> Node:
 
 
 def _number(value: float | None, digits: int) -> Node:
-    return (
-        nodes.cell("–", role="missing") if value is None else nodes.cell(significant(value, digits), exact=repr(value))
-    )
+    return _cell(value, partial(significant, digits=digits))
+
+
+def _cell(value: float | None, words: Callable[[float], str]) -> Node:
+    return nodes.cell("–", role="missing") if value is None else nodes.cell(words(value), exact=repr(value))
 
 
 def tables(comparison: Comparison) -> list[Node]:
