@@ -74,11 +74,11 @@ def standstill() -> str:
     if not waiting or Worker.objects.alive().exists():
         return ""
     lag_s = tick_lag_s()
-    since = "since BenchHub was installed" if lag_s is None else f"for {duration(lag_s)}"
+    since = "since it was installed" if lag_s is None else f"for {duration(lag_s)}"
     return (
-        f"Nobody has worked {since}: {count(waiting, 'run')} {word('waits', waiting, 'wait')}, and expected times no "
-        "longer hold. Runs on hosts go on and are collected later. Start a worker and the ticker; manage.py doctor "
-        "says which is missing."
+        f"BenchHub has stood still {since}: {count(waiting, 'run')} {word('waits', waiting, 'wait')}, and expected "
+        "times no longer hold. Runs on hosts go on and are collected later. Start a worker and the ticker; manage.py "
+        "doctor says which is missing."
     )
 
 

@@ -87,9 +87,8 @@ def _order(plan_request: PlanRequest) -> Iterator[str]:
     hosts = [system.instance.host_id or f"instance {system.instance_id}" for system in plan_request.systems]
     if len(set(hosts)) < len(hosts):
         yield (
-            "As listed, one system runs after the other on the same host, so that a drift of the host looks like a "
-            "difference: what they differ by will have neither interval nor verdict. Choose repeat by repeat, or at "
-            "random."
+            "As listed, one system runs after the other on the same host, so a drift of the host looks like a "
+            "difference: it will have neither interval nor verdict. Choose repeat by repeat, or at random."
         )
     if experiment.repeats >= FEWEST_FOR_INTERVAL and len(experiment.levels) > 1:
         yield "As listed, the repeats of a level run in a row: they will have no interval."

@@ -264,7 +264,7 @@ GATES = (
     Gate(
         "outside",
         _is_outside(),
-        lambda _: "The experiment is confined to other times, or the run would not end in time.",
+        lambda _: "Its experiment may run only at other times, or the run would not end within them.",
     ),
     Gate(
         "promised",

@@ -26,7 +26,7 @@ PER_HOST = 5
 HOSTS_PER_PAGE, EXPERIMENTS_PER_PAGE = 10, 10
 UNKNOWN = datetime.max.replace(tzinfo=UTC)
 NO_PERIOD = "Within the next 60 days no period is long enough for it."
-NOT_REACHED = "A run is under way there, and its host is not reached: nobody knows when that ends."
+NOT_REACHED = "A run is under way there, and its host does not answer: nobody knows when it ends."
 REFRESH_S = 15  # so often the page is made anew although nothing was moved: for times, and what runs print
 AT_A_STANDSTILL = ("experiment_paused", "host_paused", "untrusted")
 

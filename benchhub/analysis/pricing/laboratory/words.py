@@ -93,7 +93,7 @@ def doubt(axis: Axis, flip: Flip) -> str:
     if zone.kind == NOT_TESTED:
         return "Not tested: that takes three repeats of each."
     if zone.kind == WITHHELD:
-        return "How sure that is, is not known: the systems were run one after the other."
+        return "Nobody knows how sure that is: the systems ran one after the other."
     return _zone_text(axis, zone)
 
 

@@ -37,7 +37,7 @@ def run():
 def test_runs_that_wait_for_a_worker_that_is_gone_are_told_with_how_long(viewer, run):
     Worker.objects.create(name="w1", clock_ahead_s=0.0, ticked_at=timezone.now() - timedelta(minutes=7, seconds=5))
     page = viewer.get("/standstill")
-    assertContains(page, "Nobody has worked for 7 min")
+    assertContains(page, "BenchHub has stood still for 7 min")
     assertContains(page, "1 run waits")
 
 
@@ -48,7 +48,7 @@ def test_within_two_leases_every_page_has_asked_and_was_told():
 
 
 def test_where_no_worker_ever_was_the_sentence_says_so(viewer, run):
-    assertContains(viewer.get("/standstill"), "Nobody has worked since BenchHub was installed")
+    assertContains(viewer.get("/standstill"), "BenchHub has stood still since it was installed")
 
 
 def test_a_worker_that_answers_or_nothing_that_waits_says_nothing(viewer, run):
@@ -89,4 +89,4 @@ def test_nothing_is_estimated_of_a_host_that_is_not_reached_and_its_run_says_sin
     assertContains(viewer.get(address), "when it will end is not known")
     [row] = [row for lane in QueuePage.load(timezone.now()).lanes for row in lane.waiting]
     assert (row.run, row.expected_at) == (waits, None)
-    assert "nobody knows when that ends" in " ".join(row.reasons)
+    assert "nobody knows when it ends" in " ".join(row.reasons)

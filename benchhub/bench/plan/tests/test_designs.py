@@ -41,7 +41,7 @@ def test_a_matrix_makes_a_part_of_each_workload_scale_and_ratio_and_leaves_out_w
 
 def test_a_plan_as_listed_says_beforehand_that_it_will_have_no_intervals(planner, filled):
     page = planner.post(PLAN, {**filled, "order": "listed", "repeats": "3"})
-    assertContains(page, "what they differ by will have neither interval nor verdict")
+    assertContains(page, "like a difference: it will have neither interval nor verdict")
     assertContains(page, "As listed, the repeats of a level run in a row")
     for order in ("blocked", "shuffled", "random"):
         page = planner.post(PLAN, {**filled, "order": order, "repeats": "3"})

@@ -204,7 +204,7 @@ def test_a_failed_run_shows_its_reason_and_history_and_no_measures(planner, queu
 def test_a_run_in_the_queue_has_a_page_too(planner, queued):
     response = planner.get(page_of(queued))
     assertContains(response, "every 5s")
-    assertContains(response, "Nothing has been found out about the server yet.")
+    assertContains(response, "Nothing is known about the server yet.")
 
 
 def test_a_run_under_way_shows_its_step_and_what_keeps_the_host_away(planner, queued):

@@ -70,7 +70,7 @@ def _few(entries: Entries) -> Iterator[tuple[str, str]]:
     for level, (repeats, clients) in ((LOW, at_peaks), (FAIR, min(levels))):
         if repeats < FEWEST_FOR_INTERVAL:
             runs = count(repeats, "run") if repeats == 1 else count(repeats, "repeat")
-            yield level, f"Only {runs} at {count(clients, 'client')}: nothing is tested below {FEWEST_FOR_INTERVAL}."
+            yield level, f"Only {runs} at {count(clients, 'client')}: a test takes {FEWEST_FOR_INTERVAL}."
             return
 
 

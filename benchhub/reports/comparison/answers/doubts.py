@@ -105,7 +105,7 @@ def _out_of_turn(entries: Sequence[Entry]) -> Iterator[str]:
     for first, second in pairwise(entries):
         if why := curve.why_withheld(first.curve, second.curve):
             yield (
-                f"{first.label} and {second.label} have neither interval nor verdict for what they differ by: {why}. "
+                f"The difference of {first.label} and {second.label} has neither interval nor verdict: {why}. "
                 f"{drift.REMEDY}"
             )
 

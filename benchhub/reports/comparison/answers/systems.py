@@ -50,10 +50,10 @@ def hardware(entries: Iterable[Entry]) -> list[Side]:
 def nothing_asked(hardware: Sequence[Side]) -> str:
     """Say what remains where nothing that was asked of the systems differs."""
     if names := [side.name.lower() for side in hardware if side.differs]:
-        return f"Nothing that was asked of these systems differs but the hardware, as bought: {', '.join(names)}."
+        return f"These systems were asked for alike, but for the hardware as bought: {', '.join(names)}."
     return (
-        "Nothing that was asked of these systems differs. What the curves still differ by is noise, "
-        "or what was not asked for."
+        "These systems were asked for alike. Where their curves differ, that is noise, or something that the plan "
+        "does not set."
     )
 
 

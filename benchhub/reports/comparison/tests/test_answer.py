@@ -114,7 +114,7 @@ def test_a_missing_price_is_said_beside_the_cheapest(repeated, systems, hardware
 def test_two_repeats_test_nothing_and_the_card_offers_the_third(reader, experiment, systems, prices):
     answer = answer_of(*keys_of(experiment, systems))
     assert answer.confidence.level == "low"
-    assert answer.confidence.reason == "Only 2 repeats at 8 clients: nothing is tested below 3."
+    assert answer.confidence.reason == "Only 2 repeats at 8 clients: a test takes 3."
     assert answer.confidence.remedy.words.startswith("Add 1 repeat, about ")
     assert not any(word in answer.verdict for word in ("Fastest", "Lowest price"))
     page = reader.get(both(experiment, systems))

@@ -136,7 +136,7 @@ def listed(repeated):
 
 def test_systems_that_ran_one_after_the_other_have_no_interval_and_no_verdict(reader, listed, systems):
     response = reader.get(both(listed, systems))
-    assertContains(response, "PostgreSQL 16 and PostgreSQL 18 have neither interval nor verdict for what they differ")
+    assertContains(response, "The difference of PostgreSQL 16 and PostgreSQL 18 has neither interval nor verdict: ")
     assertContains(response, "Run them in one experiment, repeat by repeat or at random.")
     sentence = (
         "PostgreSQL 18 gives 1.12x the throughput of PostgreSQL 16 at 8 clients (5 repeats each), but nothing says"
