@@ -25,7 +25,7 @@ def _numbers(table: Mapping[str, Any]) -> set[int]:
 def list_prices(document: Mapping[str, Any]) -> frozenset[int]:
     """Return the numbers of the list prices behind the prices of a document."""
     sections = [section for section in document.get("sections", ()) if section["id"] == "prices"]
-    cited = numbers(canonical.to_bytes(sections).decode())
+    cited = numbers(canonical.to_bytes({"sections": sections}).decode())
     frozen = document.get("source", {}).get("pricing", {}).get("prices")
     # A remark may speak of any number.
     return cited if frozen is None else cited & {row["id"] for row in frozen}
