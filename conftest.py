@@ -127,11 +127,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Take the ten thousand tests out of what the garbage collector looks through again and again."""
+    """Take the ten thousand tests out of what the garbage collector looks through, and let it look seldom."""
     gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # while tests are collected nothing becomes garbage that is worth a look
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(config), "failures")
 

@@ -49,6 +49,7 @@ def test_the_groups_take_one_line_and_tab_reaches_every_entry(tab, width):
     entries(tab).first.wait_for(state="hidden")
 
 
+@pytest.mark.whole
 def test_escape_and_a_click_elsewhere_close_a_group(tab):
     tab.set_viewport_size({"width": 1280, "height": 800})
     for close in (lambda: tab.keyboard.press("Escape"), lambda: tab.locator("h1").click()):

@@ -121,9 +121,8 @@ async def test_visits_tell_of_copies_and_discard_them(driver):
     assert (sight.copies, sight.is_there) == ({}, True)
 
 
-@pytest.mark.parametrize(
-    "kind", ["everything", *(pytest.param(kind, marks=pytest.mark.whole) for kind in ("server", "cancel"))]
-)
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", ["everything", "server", "cancel"])
 async def test_half_a_copy_is_never_used_whatever_is_killed_in_its_midst(driver, kind):
     draw = random.Random(kind)
     checksum = (await loaded(driver, KEPT)).files[FINGERPRINT_FILE]

@@ -61,6 +61,7 @@ async def test_a_server_that_does_not_start_says_why_and_leaves_nothing(driver):
     assert driver.servers == []
 
 
+@pytest.mark.whole
 async def test_what_an_earlier_run_set_by_sql_is_not_in_force_or_fails_the_next(driver):
     sql = {"script": "custom", "scale": 1, "scripts": [{"text": "ALTER SYSTEM SET work_mem = '9MB';"}]}
     assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
@@ -113,6 +114,7 @@ async def start_and_wait_for(driver, step: bytes, **changes) -> Attempt:
     return attempt
 
 
+@pytest.mark.whole
 async def test_a_cancelled_run_stops_its_cluster(driver):
     attempt = await start_and_wait_for(driver, b"measure")
     await job.cancel(driver.connections, driver.target, attempt)

@@ -52,6 +52,7 @@ async def test_a_run_on_a_server_that_may_restart_begins_with_a_restart_and_ends
     assert started_at(restarting) != started and not restarting.state.exists()
 
 
+@pytest.mark.whole
 async def test_a_configuration_without_settings_begins_with_the_same_restart(restarting):
     started = started_at(restarting)
     outputs = (await restarting.run(await restarting.spec({}, kind="load"))).outputs

@@ -100,6 +100,7 @@ def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, e
     assert "settings_differ" not in {doubt["code"] for doubt in run.result.doubts}
 
 
+@pytest.mark.whole
 def test_a_data_set_is_restored_by_a_copy_where_that_takes_less_time_and_its_age_counts_from_there(
     worker, own, experiment, machine, host
 ):
@@ -202,6 +203,7 @@ def os_helper(host, monkeypatch):
         helper.remove()
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")
 def test_each_step_finds_its_host_as_it_was_before_the_series(worker, own, experiment, machine, host, os_helper):
     instance, systems, values = made(own), [], [str(int(os_helper) + 3), str(int(os_helper) + 5)]

@@ -294,6 +294,7 @@ def test_a_start_whose_time_has_passed_is_withdrawn_and_starts_later_as_a_new_at
     assert (ended.state, ended.attempts.count()) == (State.SUCCEEDED, 2)
 
 
+@pytest.mark.whole
 def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, system, experiment, cluster16):
     server = system(cluster16)
     worker.finish(experiment(server))

@@ -60,6 +60,7 @@ def test_a_run_that_finds_its_data_set_damaged_goes_back_behind_a_load_and_never
     assert runs[2].attempts.count() == 1
 
 
+@pytest.mark.whole
 def test_an_experiment_of_another_scale_in_between_costs_loads_and_no_run(worker, system, experiment, cluster16):
     server = system(cluster16)
     begun = experiment(server, client_levels=[1, 2, 3])
@@ -78,6 +79,7 @@ def test_an_experiment_of_another_scale_in_between_costs_loads_and_no_run(worker
     assert not Tenancy.objects.exclude(experiment__in=[begun, urgent]).exists()
 
 
+@pytest.mark.whole
 def test_a_script_with_a_mistake_is_told_by_its_line_before_any_data_set_is_loaded(
     worker, system, experiment, cluster16
 ):

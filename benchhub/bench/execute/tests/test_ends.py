@@ -87,6 +87,7 @@ def test_outputs_that_cannot_be_read_fail_the_run_and_keep_its_evidence(
     assert not Hold.objects.exists()
 
 
+@pytest.mark.whole
 def test_a_fault_of_benchhub_in_one_run_does_not_stop_the_worker(worker, system, experiment, cluster16, monkeypatch):
     planned = experiment(system(cluster16))
     with monkeypatch.context() as broken:

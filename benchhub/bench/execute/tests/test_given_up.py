@@ -87,6 +87,7 @@ def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(startin
     assert Host.objects.get().pause_reason.startswith("It refused to start a run: Read-only")
 
 
+@pytest.mark.whole
 def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_nothing_had_been(starting, worker, target):
     job_, run = starting
     assert loop.submit(step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
@@ -148,6 +149,7 @@ def test_a_cancel_of_what_has_ended_waits_for_no_host_that_is_away(starting, wor
     assert not Hold.objects.exists()
 
 
+@pytest.mark.whole
 def test_a_cancel_of_what_has_ended_waits_for_no_person_to_approve_a_key(starting):
     job_, run = starting
     with queue.fenced(job_.claim) as locked:

@@ -58,6 +58,7 @@ def test_a_run_on_a_host_that_nobody_approved_waits_and_nothing_is_sent(worker, 
     assert [run.state for run in worker.finish(planned)] == [State.SUCCEEDED] * 2
 
 
+@pytest.mark.whole
 def test_a_server_apart_from_its_driver_is_held_and_watched_as_well(worker, system, experiment, cluster16, host):
     driven_here = system(cluster16)
     server = Host.objects.get(pk=host.pk)

@@ -57,6 +57,7 @@ def test_a_load_goes_through_the_pooler_and_its_run_tells_how_that_pools(
     assert cluster16.password not in "".join(files.values())
 
 
+@pytest.mark.whole
 def test_a_console_that_is_closed_costs_no_run_but_leaves_a_doubt(pooled, machine, worker, experiment, cluster16):
     instance = pooled(PgBouncer(cluster16, pool_mode="session", is_closed=True))
     finding = pooler_finding(instance)

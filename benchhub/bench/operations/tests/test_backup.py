@@ -110,6 +110,7 @@ def repacked(source, target, **changes):
     return target
 
 
+@pytest.mark.whole
 def test_a_newer_release_s_backup_is_refused_before_anything_is_written(runs, empty, tmp_path):
     taken = backup.back_up(tmp_path / "it.backup")
     newer = repacked(

@@ -13,6 +13,7 @@ from benchhub.bench.models.states import State
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
 
+@pytest.mark.whole
 def test_a_lost_run_is_run_again_by_its_policy_and_both_attempts_are_kept(
     worker, system, experiment, cluster16, target, planner
 ):

@@ -72,6 +72,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     assert page.get_by_label("Client levels").input_value() == "1, 2"
 
 
+@pytest.mark.whole
 def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     sign_in(page)
     page.goto("/experiments/new")

@@ -41,6 +41,7 @@ def test_the_search_through_raw_facts_leaves_only_what_has_the_words(cockpit):
     expect(cockpit.get_by_role("heading", name="Settings as found")).to_be_visible()
 
 
+@pytest.mark.whole
 def test_earlier_repeats_are_drawn_until_the_reader_switches_them_off(cockpit):
     reading = cockpit.locator(".cursor output")
     expect(reading).to_contain_text("repeat 1 900 TPS")

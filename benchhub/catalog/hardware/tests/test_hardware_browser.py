@@ -64,6 +64,7 @@ def test_a_sheet_is_typed_seen_to_add_up_imported_into_saved_and_revised(tab):
     assert PriceSheet.objects.current().get().priced().total == Decimal("954.09")
 
 
+@pytest.mark.whole
 def test_enter_in_a_field_shows_the_total_and_saves_nothing(tab):
     tab.goto("/price-sheets/add")
     tab.locator("[name=name]").fill("by accident")

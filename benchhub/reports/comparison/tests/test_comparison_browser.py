@@ -92,6 +92,7 @@ def test_going_back_brings_the_earlier_term(page, experiment):
     assert page.evaluate("window.isSamePage")
 
 
+@pytest.mark.whole
 def test_the_baseline_changes_without_a_reload_and_keeps_the_term(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.get_by_label("5 years").check()
@@ -118,6 +119,7 @@ def test_the_term_is_chosen_on_the_page_of_an_experiment_too(page, experiment):
     assert "discount=" not in page.url  # what is empty is as usual, and not said
 
 
+@pytest.mark.whole
 def test_terms_work_without_script(page_without_script, experiment):
     page = page_without_script
     page.goto(f"/compare/?experiment={experiment.pk}")
@@ -149,6 +151,7 @@ def test_less_usual_terms_change_the_page_without_a_reload_and_stay_open(page, e
     assert not is_too_wide(page)
 
 
+@pytest.mark.whole
 def test_a_wrong_term_is_told_beside_its_control_and_put_right(page, experiment):
     page.goto(f"/compare/?experiment={experiment.pk}")
     page.get_by_text("More terms").click()

@@ -64,6 +64,7 @@ def test_the_parts_list_ends_in_a_price_per_mqth(page, tatp):
     assert "2,000 MQTh" in parts.inner_text() and "4,200" in parts.inner_text()
 
 
+@pytest.mark.whole
 def test_mqth_and_tps_share_no_axis(page, tatp, systems):
     other = testing.make_experiment(systems, name="Others")
     testing.succeeded(testing.make_run(other, systems[0], 8, 1), 500.0)

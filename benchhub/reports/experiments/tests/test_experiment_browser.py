@@ -85,6 +85,7 @@ def test_a_chart_takes_the_colours_of_the_theme(page, experiment):
     assert line.evaluate("line => getComputedStyle(line).stroke") == light != dark
 
 
+@pytest.mark.whole
 def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page, experiment, system):
     doubt = [{"code": "x", "text": "A doubt."}]
     testing.succeeded(testing.make_run(experiment, system, 2, 1), 500.0, doubts=doubt)
@@ -115,6 +116,7 @@ def test_a_page_that_was_opened_before_the_first_result_gets_the_switches_of_the
     assert "show=latency" in page.url
 
 
+@pytest.mark.whole
 def test_the_page_of_a_run_is_drawn_whole_and_not_too_wide(page, experiment):
     run = experiment.runs.first()
     testing.with_everything(run)
@@ -130,6 +132,7 @@ def lies_above(page, upper, lower):
     return above["y"] + above["height"] <= below["y"] + 0.5
 
 
+@pytest.mark.whole
 def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page, system):
     other = testing.make_system("16", system.driver, system.hardware)
     experiment = testing.make_two_curves([system, other])

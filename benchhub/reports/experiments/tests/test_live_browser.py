@@ -69,6 +69,7 @@ def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(live_page, e
     assert live_page.evaluate("window.isSamePage")
 
 
+@pytest.mark.whole
 def test_a_filter_narrows_the_table_keeps_the_address_and_leaves_the_chart_alone(live_page, experiment):
     expect(live_page.locator("#list tbody tr")).to_have_count(4)
     live_page.get_by_label("State").select_option(label="State: failed")
@@ -109,6 +110,7 @@ def test_back_brings_the_table_as_it_was_before_the_filter(live_page):
     assert live_page.locator(".chart.drawn").count() == 1
 
 
+@pytest.mark.whole
 def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(live_page, experiment):
     Session.objects.all().delete()
     look_again(live_page)
@@ -137,6 +139,7 @@ def test_a_hidden_tab_asks_for_nothing(live_page, experiment):
     live_page.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
 
 
+@pytest.mark.whole
 def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server, experiment):
     context = chromium.new_context(base_url=live_server.url)
     tab = context.new_page()
@@ -180,6 +183,7 @@ def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     assert page.evaluate("window.isSamePage")
 
 
+@pytest.mark.whole
 def test_on_a_phone_runs_and_experiments_stack_so_that_nothing_lies_off_the_screen(live_page):
     live_page.set_viewport_size({"width": 360, "height": 800})
     for cell in (".runs .state-failed", ".runs td.first:has-text('TPS') >> nth=0"):

@@ -73,6 +73,7 @@ def test_a_slider_moves_by_keyboard_with_line_number_address_and_prices(tab):
     at_handles(tab, "With Per core at 0 EUR per physical core and year")
 
 
+@pytest.mark.whole
 def test_the_handle_is_dragged_in_the_chart(tab):
     tab.locator("#chart-laboratory").scroll_into_view_if_needed()
     box = tab.locator("#chart-laboratory .nsewdrag").bounding_box()
@@ -87,6 +88,7 @@ def test_the_handle_is_dragged_in_the_chart(tab):
     assert f"price={tab.locator('#handle-licence-price').input_value()}" in tab.url
 
 
+@pytest.mark.whole
 def test_a_slow_answer_does_not_take_the_handle_back(tab):
     """The first answer is held until the handle has moved on."""
     held = []
@@ -130,6 +132,7 @@ def test_other_handles_move_the_same_prices(tab):
     assert "term" not in tab.url
 
 
+@pytest.mark.whole
 def test_another_axis_is_drawn_without_a_reload(tab):
     tab.evaluate("window.isSamePage = true")
     tab.locator("label:has(input[value=cores])").click()

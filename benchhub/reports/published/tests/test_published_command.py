@@ -1,6 +1,7 @@
 """`manage.py published`, run as people run it, where no database answers."""
 
 import errno
+import io
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ from fractions import Fraction
 
 import pytest
 from django.conf import settings
+from django.core.management import CommandError, call_command
 
 from benchhub.analysis.published import PublishedError
 from benchhub.reports.published import files
@@ -32,6 +34,13 @@ def run(*arguments, **environment):
     )
 
 
+def printed(*arguments):
+    """Return what the command prints within this process, to a terminal of 80 columns."""
+    out = io.StringIO()
+    call_command("published", *arguments, stdout=out)
+    return out.getvalue()
+
+
 def test_it_prints_every_report_what_does_not_survive_and_a_count_without_a_database():
     done = run(PYTHONUTF8="1")
     assert (done.returncode, done.stderr) == (0, "")
@@ -43,7 +52,7 @@ def test_it_prints_every_report_what_does_not_survive_and_a_count_without_a_data
 
 
 def test_columns_are_aligned():
-    rows = [line for line in run("--report", "A", PYTHONUTF8="1").stdout.splitlines() if line.startswith(("8.", "9 "))]
+    rows = [line for line in printed("--report", "A").splitlines() if line.startswith(("8.", "9 "))]
     verdicts = [max(line.rfind(word) for word in ("agrees", "consistent", "rounded up", "disagrees")) for line in rows]
     assert len(set(verdicts) - {verdicts[0], verdicts[0] + 3}) == 0  # 'agrees' is found within 'disagrees'
     assert any(line.endswith("0.1048    +0.0052 rounded up") for line in rows)
@@ -51,17 +60,16 @@ def test_columns_are_aligned():
 
 def test_one_report_can_be_asked_for_in_either_case():
     for letter in ("c", "C"):
-        done = run("--report", letter)
-        assert "12 numbers of 1 report: 10 agree, 2 consistent, 0 rounded up, 0 disagree." in done.stdout
-        assert "PostgresPURE" not in done.stdout
+        text = printed("--report", letter)
+        assert "12 numbers of 1 report: 10 agree, 2 consistent, 0 rounded up, 0 disagree." in text
+        assert "PostgresPURE" not in text
     refused = run("--report", "E")
     assert refused.returncode == 2
     assert "Traceback" not in refused.stderr
 
 
 def test_json_holds_every_number_as_text_with_a_version():
-    done = run("--json")
-    answer = json.loads(done.stdout, parse_float=pytest.fail)
+    answer = json.loads(printed("--json"), parse_float=pytest.fail)
     assert (answer["version"], [report["letter"] for report in answer["reports"]]) == (1, ["A", "B", "C", "D"])
     assert answer["tally"] == {"total": 136, "agrees": 110, "consistent": 6, "rounded up": 1, "disagrees": 19}
     for report in answer["reports"]:
@@ -75,7 +83,7 @@ def test_json_holds_every_number_as_text_with_a_version():
 
 
 def test_json_of_one_price_is_as_it_was_when_version_1_was_settled():
-    [report] = json.loads(run("--json", "--report", "A").stdout)["reports"]
+    [report] = json.loads(printed("--json", "--report", "A"))["reports"]
     first = report["checks"][0]
     intervals = [first.pop(f"{name}_{end}") for name in ("published", "computed") for end in ("low", "high")]
     assert intervals == ["0.105", "0.115", "0.1048", "0.1048"]
@@ -98,13 +106,13 @@ def test_json_of_one_price_is_as_it_was_when_version_1_was_settled():
 
 
 def test_why_adds_a_sentence_to_every_number():
-    assert "38,364 / 492,072 = 0.0780, and 0.08 when rounded, as printed." not in run("--report", "A").stdout
-    joined = " ".join(run("--report", "A", "--why").stdout.split())
+    assert "38,364 / 492,072 = 0.0780, and 0.08 when rounded, as printed." not in printed("--report", "A")
+    joined = " ".join(printed("--report", "A", "--why").split())
     assert "38,364 / 492,072 = 0.0780, and 0.08 when rounded, as printed." in joined
 
 
 def test_figures_stand_with_their_units():
-    joined = " ".join(run("--report", "A").stdout.split())
+    joined = " ".join(printed("--report", "A").split())
     assert "(EUR per" in joined
 
 
@@ -171,8 +179,6 @@ def test_an_empty_directory_and_a_doubled_letter_are_refused(tmp_path):
 
 
 def test_a_mistake_in_the_data_is_told_in_one_line(tmp_path, monkeypatch):
-    from django.core.management import CommandError, call_command
-
     broken = (files.DIRECTORY / "report-c.toml").read_text().replace('gain_percent = "12"', "gain_percent = 12")
     (tmp_path / "report-c.toml").write_text(broken)
     monkeypatch.setattr(files, "DIRECTORY", tmp_path)

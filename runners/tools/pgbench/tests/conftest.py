@@ -9,7 +9,7 @@ from runners.contract import Endpoint, RunSpec
 
 
 # The oldest and the newest: what lies between prints as the newest, and is measured by the demonstration's test.
-@pytest.fixture(params=[15, 18])
+@pytest.fixture(params=[pytest.param(15, marks=pytest.mark.whole), 18])
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     running: Cluster = request.getfixturevalue(f"cluster{request.param}")
     return running

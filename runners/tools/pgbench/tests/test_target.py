@@ -15,9 +15,6 @@ from runners.tools.pgbench.testing import PGBENCH, ask, load, measured_and_reduc
 pytestmark = pytest.mark.target
 
 
-on_the_newest = pytest.mark.parametrize("cluster", [pytest.param(15, marks=pytest.mark.whole), 18], indirect=True)
-
-
 def test_a_data_set_is_loaded_verified_warmed_up_and_measured(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     run(cluster, tmp_path, f"{cluster.bin_directory}/pgbench -i -I d -q")
     absent = run(cluster, tmp_path, PGBENCH.verify_command(spec))
@@ -111,7 +108,6 @@ def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp
     assert ask(cluster, tmp_path, fingerprint) != fresh
 
 
-@on_the_newest
 def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     sampled = replace(spec, duration_s=1, log_sampling_rate=0.1)
@@ -141,7 +137,6 @@ def test_a_pilot_or_a_warm_up_lets_a_slow_load_log_every_transaction(
     assert not any("Percentiles are from" in remark for remark in result.remarks)
 
 
-@on_the_newest
 def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
     text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"
@@ -156,7 +151,6 @@ def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, 
     assert result.measures == {}
 
 
-@on_the_newest
 def test_a_connection_for_each_transaction_is_counted_in_the_rate_and_its_time_is_kept(
     cluster: Cluster, spec: RunSpec, tmp_path: Path
 ) -> None:
@@ -182,7 +176,6 @@ END;
 """
 
 
-@on_the_newest
 def test_what_fails_by_serialisation_is_counted_by_its_cause_and_tried_again_if_asked(
     cluster: Cluster, spec: RunSpec, tmp_path: Path
 ) -> None:

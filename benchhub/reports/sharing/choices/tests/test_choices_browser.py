@@ -41,6 +41,7 @@ def test_a_reader_moves_the_term_sees_the_price_and_goes_back(reader, share):
     assert "over 3 years" in verdict.inner_text()
 
 
+@pytest.mark.whole
 def test_paper_has_the_prices_and_no_controls(reader, share):
     _, address = share((), choices=list(OPEN))
     reader.goto(address)
