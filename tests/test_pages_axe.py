@@ -1,6 +1,6 @@
 """Every page, in light and dark, wide and narrow, has no fault that axe-core calls moderate, serious or critical.
 
-Each page is looked at in one of the four ways, as pages share most of their parts: its title chooses which, so that a
+Each page is looked at in one of the four ways, as pages share most of their parts: its name chooses which, so that a
 fault comes again. Of pages with the same template, like all questions before something is removed, it is one.
 `make test-whole` looks at each page in all four ways.
 """
@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 
 from benchhub.bench import testing
 from benchhub.bench.models import Protocol
@@ -81,6 +81,7 @@ RUN = """async () => (await axe.run({resultTypes: ['violations'], rules: {'targe
 @pytest.fixture
 def tab(chromium, live_server):
     context = chromium.new_context(base_url=live_server.url, bypass_csp=True)
+    context.add_init_script(path=VENDOR / "axe.min.js")
     yield context.new_page()
     context.close()
 
@@ -96,27 +97,37 @@ def sign_in(tab):
 def faults(tab, views=()):
     """Return the faults that axe finds, by scheme and width."""
     sentences_by_view = {}
-    for scheme, width in views or (VIEWS if WHOLE else [view_of(tab.title())]):
-        tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        tab.set_viewport_size({"width": width, "height": 900})
+    for scheme, width in views or (VIEWS if WHOLE else [view_of(tab.evaluate("location.pathname"))]):
+        show(tab, scheme, width)
         if sentences := tab.evaluate(RUN):
             sentences_by_view[f"{scheme}, {width} px"] = sentences
     return sentences_by_view
 
 
-def view_of(title):
-    return VIEWS[zlib.crc32(title.encode()) % len(VIEWS)]
+def show(tab, scheme, width):
+    tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    tab.set_viewport_size({"width": width, "height": 900})
 
 
-def open_with_axe(tab, path):
+def view_of(path):
+    """Choose by the name of the page, whatever row it is of."""
+    try:
+        name = resolve(path).view_name
+    except Resolver404:
+        name = path
+    return VIEWS[zlib.crc32(name.encode()) % len(VIEWS)]
+
+
+def open_unfolded(tab, path):
+    """Open the page as it is looked at: a chart is drawn once."""
+    show(tab, *view_of(path.partition("?")[0]))
     tab.goto(path)
     tab.wait_for_load_state("networkidle")
-    add_axe(tab)
+    unfold(tab)
 
 
-def add_axe(tab):
+def unfold(tab):
     tab.evaluate("document.querySelectorAll('main details').forEach(part => part.open = true)")
-    tab.add_script_tag(path=VENDOR / "axe.min.js")
 
 
 def faults_by_page(tab, rows, names):
@@ -124,7 +135,7 @@ def faults_by_page(tab, rows, names):
     by_page = {}
     for name in names:
         path = reverse(name, args=[rows[PAGES[name]].pk] if PAGES[name] else [])
-        open_with_axe(tab, path)
+        open_unfolded(tab, path)
         assert tab.evaluate("location.pathname") == path
         by_page[name] = faults(tab)
     return {name: sentences for name, sentences in by_page.items() if sentences}
@@ -146,7 +157,7 @@ def test_no_page_has_a_serious_fault(tab, rows):
 def test_a_run_with_a_log_has_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
-    open_with_axe(tab, reverse("run", args=[rows["lost"].pk]))
+    open_unfolded(tab, reverse("run", args=[rows["lost"].pk]))
     assert tab.locator("pre.log").count() == 1
     assert faults(tab) == {}
 
@@ -154,7 +165,7 @@ def test_a_run_with_a_log_has_no_serious_fault(tab, rows):
 def test_a_comparison_has_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
-    open_with_axe(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
+    open_unfolded(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
     assert tab.locator("main .chart.drawn").count() > 0
     assert faults(tab) == {}
 
@@ -162,14 +173,14 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
 def test_shared_pages_have_no_serious_fault(tab, rows):
     _, token = publish.link(rows["snapshot"], ["host"], "", None, name="A reader")
     for name in ("shared", "shared-report"):
-        open_with_axe(tab, reverse(name, args=[token]))
+        open_unfolded(tab, reverse(name, args=[token]))
         assert tab.locator("main .chart.drawn").count() == 7
         assert faults(tab) == {}
     tab.goto(reverse("shared", args=["nobody"]))
-    add_axe(tab)
+    unfold(tab)
     assert faults(tab) == {}
     _, token = publish.link(rows["snapshot"], [], "correct horse", None, name="Another")
-    open_with_axe(tab, reverse("shared", args=[token]))
+    open_unfolded(tab, reverse("shared", args=[token]))
     assert tab.get_by_label("Password").count() == 1
     assert faults(tab) == {}
 
@@ -196,7 +207,7 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         (reverse("tuning-series", args=[series.pk]), 1),
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
-        open_with_axe(tab, path)
+        open_unfolded(tab, path)
         assert tab.locator("main .chart.drawn").count() >= charts
         assert faults(tab) == {}
 
@@ -204,7 +215,7 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
 def test_the_reference_of_a_resource_has_no_serious_fault(tab):
     tab.goto("/alive")
     sign_in(tab)
-    open_with_axe(tab, reverse("api-resource", args=["deliveries"]))
+    open_unfolded(tab, reverse("api-resource", args=["deliveries"]))
     assert tab.locator("main h2.operation").count() > 1
     assert faults(tab) == {}
 
@@ -215,7 +226,7 @@ def test_no_published_report_has_a_serious_fault(tab):
     by_report = {}
     reports = files.reports()
     for slug in (report.about["slug"] for report in (reports if WHOLE else reports[:1])):
-        open_with_axe(tab, reverse("published-report", args=[slug]))
+        open_unfolded(tab, reverse("published-report", args=[slug]))
         assert tab.locator("main .chart.drawn").count() > 0
         by_report[slug] = faults(tab)
     assert {slug: sentences for slug, sentences in by_report.items() if sentences} == {}
@@ -231,7 +242,7 @@ def test_no_form_that_refuses_has_a_serious_fault(tab, rows):
         tab.evaluate("document.querySelector('main form').noValidate = true")
         with tab.expect_navigation():
             tab.locator("main form .primary").last.click()
-        add_axe(tab)
+        unfold(tab)
         assert tab.locator("main .errorlist, main .error").count() > 0
         by_form[name] = faults(tab)
     assert {name: sentences for name, sentences in by_form.items() if sentences} == {}
@@ -240,7 +251,7 @@ def test_no_form_that_refuses_has_a_serious_fault(tab, rows):
 def test_the_open_menu_and_the_search_with_its_hits_have_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
-    open_with_axe(tab, "/")
+    open_unfolded(tab, "/")
     tab.locator(".top details:not([open]) summary").first.click()
     assert tab.locator(".top nav a:visible").count() > 0
     assert faults(tab) == {}
@@ -255,14 +266,13 @@ def test_the_open_menu_and_the_search_with_its_hits_have_no_serious_fault(tab, r
 def test_a_page_that_is_missing_has_no_serious_fault(tab):
     tab.goto("/alive")
     sign_in(tab)
-    open_with_axe(tab, "/nowhere")
+    open_unfolded(tab, "/nowhere")
     assert faults(tab) == {}
 
 
 def test_a_fault_would_be_found(tab):
     tab.goto("/alive")
     tab.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
-    tab.add_script_tag(path=VENDOR / "axe.min.js")
     assert all(sentence.startswith("button-name: ") for [sentence] in faults(tab, VIEWS).values())
     assert len(faults(tab, VIEWS)) == len(VIEWS)
 
