@@ -99,7 +99,7 @@ faults: venv-dev
 
 # A fault each at a moment of a run on a cluster of BenchHub's own; SEED=100 takes others.
 faults-clusters: venv-dev
-	CLUSTER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/clusters/tests/test_faults.py -q
+	WHOLE=1 CLUSTER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/clusters/tests/test_faults.py -q
 
 # SEED=123 repeats the choice of faults.
 soak: venv

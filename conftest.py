@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.test import Client
+from django.test import client as test_client
+from django.test.client import store_rendered_templates
 from hypothesis import HealthCheck
 from hypothesis import settings as properties
 
@@ -103,7 +105,14 @@ def pages_as_read() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "request", read)
+        patch.setattr(test_client, "store_rendered_templates", store_whole_pages)
         yield
+
+
+def store_whole_pages(store: dict[str, Any], *further: Any, **rendered: Any) -> None:
+    """Give tests the context of the page alone: a copy for each field and each part takes time and is not looked at."""
+    if "context" not in store:
+        store_rendered_templates(store, *further, **rendered)
 
 
 @pytest.hookimpl(optionalhook=True)

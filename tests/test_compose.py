@@ -105,7 +105,7 @@ class Place:
     def becomes_healthy(self, name: str) -> bool:
         deadline = time.monotonic() + PATIENCE_S
         while not (is_healthy := self.is_healthy(name)) and time.monotonic() < deadline:
-            time.sleep(1)  # the check itself is a program that takes long to start
+            time.sleep(2)  # the check itself is a program that takes long to start
         return is_healthy
 
 

@@ -154,6 +154,7 @@ def test_no_page_has_a_serious_fault(tab, rows):
     assert faults_by_page(tab, rows, unlike_pages()) == {}
 
 
+@pytest.mark.whole
 def test_a_run_with_a_log_has_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
@@ -162,6 +163,7 @@ def test_a_run_with_a_log_has_no_serious_fault(tab, rows):
     assert faults(tab) == {}
 
 
+@pytest.mark.whole
 def test_a_comparison_has_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
@@ -220,6 +222,7 @@ def test_the_reference_of_a_resource_has_no_serious_fault(tab):
     assert faults(tab) == {}
 
 
+@pytest.mark.whole
 def test_no_published_report_has_a_serious_fault(tab):
     tab.goto("/alive")
     sign_in(tab)

@@ -1,4 +1,4 @@
-"""Keys and passwords are not seen in process lists, logs, tracebacks and pages during runs good and bad."""
+"""Keys and passwords are not seen in process lists, logs, tracebacks, files and pages during runs good and bad."""
 
 from __future__ import annotations
 
@@ -78,12 +78,41 @@ def _refused(runs: list[Run]) -> str:
     return experiment.get().pause_reason
 
 
+def check_password_file(rig, site, run):
+    """While the run is measured its password lies in a file for its owner alone."""
+    file: Path = site.folder(run) / ".pgpass"
+    until(lambda: site.executions(run))
+    assert (file.stat().st_mode & 0o777, file.stat().st_uid) == (0o600, rig.account.uid)
+    assert rig.server.password.replace(":", "\\:") in file.read_text()
+
+
+def check_that_no_password_is_left(rig, site, runs):
+    assert not any((site.folder(run) / ".pgpass").exists() for run in runs)
+    everything = [path for path in site.machine.work_directory.rglob("*") if path.is_file()]
+    assert everything
+    assert [path for path in everything if rig.server.password.encode() in path.read_bytes()] == []
+
+
+def check_pages(client, system, run, secrets):
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    host, instance = system.driver, system.instance
+    addresses = ["/", "/hosts/", f"/hosts/{host.pk}/", f"/instances/{instance.pk}/edit", reverse("run", args=[run.pk])]
+    pages = [client.get(address, follow=True) for address in [*addresses, "/health", "/metrics"]]
+    text = "".join(page.content.decode(errors="replace") for page in pages)
+    assert host.name in text
+    assert [secret for secret in secrets if secret in text] == []
+
+
 def test_no_secret_is_in_a_process_list_a_log_or_what_is_stored_of_runs_good_and_bad(
-    rig, site, system, secrets, ends_once
+    rig, site, system, secrets, client, ends_once
 ):
     worker = rig.both()
     with Watchman(secrets) as watchman:
-        ends_once(rows.queue(system, 2))
+        runs = rows.queue(system, 2)
+        check_password_file(rig, site, runs[0])
+        ends_once(runs)
+        check_that_no_password_is_left(rig, site, runs)
+        check_pages(client, system, runs[0], secrets)
         Instance.objects.update(password="wrong-password-of-the-tests")
         secrets.append("wrong-password-of-the-tests")
         assert "password authentication failed" in _refused(rows.queue(system))
@@ -116,29 +145,3 @@ def test_a_traceback_of_the_worker_shows_no_secret(rig, site, system, secrets):
             cursor.execute("DROP FUNCTION fault")
     [ended] = rows.until_final([run])
     assert (ended.state, site.executions(run)) == ("succeeded", 1)
-
-
-def test_no_page_shows_a_secret(rig, site, system, secrets, client, ends_once):
-    rig.both()
-    [run] = ends_once(rows.queue(system))
-    client.force_login(get_user_model().objects.create_superuser("ada"))
-    host, instance = system.driver, system.instance
-    addresses = ["/", "/hosts/", f"/hosts/{host.pk}/", f"/instances/{instance.pk}/edit", reverse("run", args=[run.pk])]
-    pages = [client.get(address, follow=True) for address in [*addresses, "/health", "/metrics"]]
-    text = "".join(page.content.decode(errors="replace") for page in pages)
-    assert host.name in text
-    assert [secret for secret in secrets if secret in text] == []
-
-
-def test_the_password_goes_by_a_file_for_its_owner_alone_and_is_gone_afterwards(rig, site, system, ends_once):
-    rig.both()
-    [run] = rows.queue(system)
-    file: Path = site.folder(run) / ".pgpass"
-    until(lambda: site.executions(run))
-    assert (file.stat().st_mode & 0o777, file.stat().st_uid) == (0o600, rig.account.uid)
-    assert rig.server.password.replace(":", "\\:") in file.read_text()
-    ends_once([run])
-    assert not file.exists()
-    everything = [path for path in site.machine.work_directory.rglob("*") if path.is_file()]
-    assert everything
-    assert [path for path in everything if rig.server.password.encode() in path.read_bytes()] == []

@@ -26,7 +26,7 @@ def focused(tab):
     return tab.evaluate("document.activeElement.textContent.trim()")
 
 
-@pytest.mark.parametrize("width", [1280, 1024])
+@pytest.mark.parametrize("width", [1280, pytest.param(1024, marks=pytest.mark.whole)])
 def test_the_groups_take_one_line_and_tab_reaches_every_entry(tab, width):
     tab.set_viewport_size({"width": width, "height": 800})
     groups = tab.locator(".top summary")
@@ -67,7 +67,7 @@ def test_a_phone_opens_all_groups_at_once_and_is_not_too_wide(tab):
     assert not is_too_wide(tab)
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, pytest.param(1280, marks=pytest.mark.whole)])
 def test_control_k_finds_a_host_and_enter_opens_it(tab, width):
     tab.set_viewport_size({"width": width, "height": 800})
     tab.keyboard.press("Control+k")

@@ -24,6 +24,7 @@ COPIES = (None, DataCopy("c" * 32, keeps=True), DataCopy("c" * 32, restores=True
 KINDS = ("command", "wrapper", "job", "everything", "server", "backend", "cancel", "connection")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("seed", range(SEED, SEED + FAULTS))
 async def test_after_any_fault_no_server_is_left_and_the_next_run_has_its_own_settings(driver, seed):
     draw = random.Random(seed)

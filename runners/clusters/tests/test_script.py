@@ -122,6 +122,7 @@ async def test_a_cancelled_run_stops_its_cluster(driver):
     assert working_in(driver.foreign.data_directory) != []
 
 
+@pytest.mark.whole
 async def test_a_run_past_its_deadline_stops_its_cluster(driver):
     attempt = await start_and_wait_for(driver, b"cluster", deadline_s=3)
     assert await job.wait_for_end(driver.connections, driver.target, attempt, timeout_s=120)

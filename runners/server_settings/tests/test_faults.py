@@ -31,6 +31,7 @@ def seen(driver):
     return driver.auto_lines, [driver.value(name) for name in LARGE], driver.holder
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("seed", range(SEED, SEED + FAULTS))
 async def test_after_any_fault_the_server_has_its_former_settings_again(driver, restarting, seed):
     draw, kind = random.Random(seed), KINDS[seed % len(KINDS)]

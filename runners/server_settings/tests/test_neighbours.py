@@ -116,6 +116,7 @@ async def by_account(driver, command):
     return (await driver.connections.run(driver.target, command, timeout_s=60)).decode()
 
 
+@pytest.mark.whole
 async def test_what_a_killed_run_left_keeps_the_other_away_until_it_is_put_back(driver, neighbour, lock):
     place = await held(driver)
     Victim(driver, place[2]).everything()

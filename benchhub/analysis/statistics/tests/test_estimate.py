@@ -98,6 +98,7 @@ def test_the_interval_of_a_ratio_covers_the_truth_in_95_of_100_experiments(sourc
     assert 0.93 <= covered / EXPERIMENTS <= 0.97
 
 
+@pytest.mark.whole
 def test_equal_systems_are_called_different_somewhere_on_a_curve_in_5_of_100_experiments(source):
     def curve_of(digest):
         points = [

@@ -337,6 +337,7 @@ def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worke
     assert (now.wanted, now.facts) == (Host.Wanted.KEY, {})
 
 
+@pytest.mark.whole
 def test_an_end_is_written_although_its_target_falls_silent_and_is_acknowledged_later(
     worker, system, experiment, cluster16, wire, target, monkeypatch
 ):

@@ -50,6 +50,7 @@ def test_a_worker_that_knows_nothing_of_a_run_finds_its_end(worker, system, expe
     assert [run.attempts.count() for run in runs] == [1, 1]
 
 
+@pytest.mark.whole
 def test_a_run_whose_job_was_killed_is_lost_and_can_be_run_again(worker, system, experiment, cluster16, target):
     server = system(cluster16)
     worker.finish(experiment(server))

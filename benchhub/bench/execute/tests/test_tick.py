@@ -98,6 +98,7 @@ def test_an_open_loop_offers_each_rate_and_counts_what_was_late_or_skipped(worke
         assert "-R" in Evidence.objects.get(attempt__run=run, name="command.sh").text
 
 
+@pytest.mark.whole
 def test_a_setting_that_differs_from_what_was_asked_is_a_doubt_beside_the_number(worker, system, experiment, cluster16):
     server = system(cluster16)
     configuration = server.configuration.revise(settings={"work_mem": "77MB", "fsync": "on"})

@@ -126,9 +126,9 @@ def test_a_newer_release_s_backup_is_refused_before_anything_is_written(runs, em
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda raw: raw[: len(raw) // 2], "cannot be read"),
+        pytest.param(lambda raw: raw[: len(raw) // 2], "cannot be read", marks=pytest.mark.whole),
         (lambda raw: raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :], "is damaged"),
-        (lambda _raw: b"no tar at all", "cannot be read"),
+        pytest.param(lambda _raw: b"no tar at all", "cannot be read", marks=pytest.mark.whole),
     ],
 )
 def test_a_damaged_backup_is_refused_and_leaves_the_database_empty(runs, empty, tmp_path, damage, sentence):

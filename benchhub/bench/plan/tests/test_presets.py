@@ -54,6 +54,7 @@ def test_the_method_of_report_a_is_1280_runs_and_6400_minutes_of_load_with_initi
     assertNotContains(page, "At 2..160:2 clients the threads do not divide")
 
 
+@pytest.mark.whole
 def test_the_queued_design_of_report_a_has_its_runs_in_eight_experiments_and_its_translation(planner, servers):
     response = planner.post(NEW, {**started(planner, "report-a", *servers), "queue": "1"})
     design = Design.objects.get()

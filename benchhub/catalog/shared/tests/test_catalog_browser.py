@@ -57,6 +57,7 @@ def add_instance(tab):
     assert not is_too_wide(tab)
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not FOUND_BY_ITSELF, reason="no PostgreSQL is installed where a probe finds it by itself")
 def test_a_host_is_added_by_clicking_until_it_has_an_instance(tab, target):
     Configuration.objects.create(name="defaults")

@@ -47,6 +47,7 @@ def test_a_run_that_begins_to_wait_appears_without_a_reload(page, experiment):
     assert page.locator("#week-table").get_attribute("open") is not None
 
 
+@pytest.mark.whole
 def test_the_days_are_those_of_the_readers_clock_from_the_second_page_on(chromium, live_server, experiment):
     context = chromium.new_context(base_url=live_server.url, timezone_id="Asia/Tokyo")
     tab = context.new_page()

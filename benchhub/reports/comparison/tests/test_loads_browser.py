@@ -54,6 +54,7 @@ def test_the_figures_of_two_systems_are_drawn_whole_and_speak_of_mqth_alone(page
     assert not is_too_wide(page)
 
 
+@pytest.mark.whole
 def test_the_parts_list_ends_in_a_price_per_mqth(page, tatp):
     """(5,000 + 3 years x 2 sockets x 4,200) / 2,000 = 15.10"""
     sign_in(page)

@@ -159,6 +159,7 @@ def test_what_was_set_for_one_licence_or_axis_is_not_set_for_another(tab):
     assert "to=" not in tab.url
 
 
+@pytest.mark.whole
 def test_without_script_handles_are_a_plain_form(chromium, live_server, path):
     context = chromium.new_context(base_url=live_server.url, java_script_enabled=False)
     tab = context.new_page()

@@ -40,6 +40,7 @@ def test_every_figure_is_drawn_with_all_its_bars(page, slug):
     assert not is_too_wide(page)
 
 
+@pytest.mark.whole
 def test_a_computed_number_leads_by_keyboard_to_how_it_was_computed(page):
     page.goto("/published/postgrespure-s822l/")
     page.get_by_role("link", name="0.1048").focus()

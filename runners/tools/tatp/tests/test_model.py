@@ -110,6 +110,7 @@ def executed(connection: psycopg.Connection[Row], name: str, values: dict[str, i
     return answer if name.startswith("GET") else bool(answer) or name == "UPDATE_LOCATION"
 
 
+@pytest.mark.whole
 def test_the_database_and_the_model_agree_after_thousands_of_transactions(cluster16: Cluster, tmp_path: Path) -> None:
     assert load(cluster16, tmp_path / "load", spec_of(cluster16, parameters=PARAMETERS)).outcome == "succeeded"
     parameters, chance = read(PARAMETERS), random.Random(20_000)

@@ -259,6 +259,7 @@ def another_writer(server: Cluster) -> Iterator[None]:
             thread.join()
 
 
+@pytest.mark.whole
 def test_another_isolation_with_its_failures_fails_the_run(loaded: Cluster, tmp_path: Path) -> None:
     """A client that waits for a row, and finds it changed since its transaction began, fails."""
     spec = spec_of(loaded, parameters={"subscribers": SUBSCRIBERS, "mix": "W100"})
