@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +126,20 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the files that take longest: none is left to one process when the others have ended.
 
+    After each of them comes another file, as most of them wait more than they work: the cores have something to do.
     Tests that are marked `whole` are run by `make test-whole` alone.
     """
     if not WHOLE:
         dropped = [item for item in items if item.get_closest_marker("whole")]
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if not item.get_closest_marker("whole")]
-    long_files = {item.path for item in items if item.get_closest_marker("long")}
-    items.sort(key=lambda item: item.path not in long_files)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long_files = [tests for tests in files.values() if any(test.get_closest_marker("long") for test in tests)]
+    others = [tests for tests in files.values() if tests not in long_files]
+    pairs = zip_longest(long_files, others, fillvalue=[])
+    items[:] = [test for pair in pairs for tests in pair for test in tests]
 
 
 def pytest_collection_finish() -> None:
