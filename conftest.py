@@ -150,7 +150,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # while tests are collected nothing becomes garbage that is worth a look
+    if getattr(config.option, "dist", "no") == "no":  # this process collects: nothing becomes garbage meanwhile
+        gc.disable()
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(config), "failures")
 
