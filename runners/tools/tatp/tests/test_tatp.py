@@ -188,11 +188,11 @@ def test_the_warm_up_has_a_series_of_its_own() -> None:
 @pytest.mark.parametrize("late", ["7.0", "6.9"])
 def test_a_report_that_came_late_is_about_all_seconds_since_the_one_before(late: str) -> None:
     """Of seconds 6 and 7 one report came late, the other right after it; 727 writes were refused until then."""
-    told, messages = (
+    outcomes, messages = (
         re.sub(rb"(?m)^((?:progress: )?)6\.0 ", rb"\g<1>%s " % late.encode(), recorded().files[f"tatp.{name}"])
         for name in ("told", "messages")
     )
-    result = parsed(tatp_told=told, tatp_messages=messages)
+    result = parsed(tatp_told=outcomes, tatp_messages=messages)
     [rates] = [line.values for line in result.series if line.metric == "mqth"]
     assert rates[3:5] == pytest.approx((21309.4 - 727 / (float(late) - 5),) * 2)
     assert (len(rates), result.has_late_reports, parsed().has_late_reports) == (6, True, False)
