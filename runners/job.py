@@ -47,6 +47,7 @@ SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
 HOLDER = re.compile("[0-9A-Za-z-]{1,64} [0-9]{1,9}")
 LOOK_BYTES = 2 * CHUNK_BYTES + (64 << 10)  # two logs, and the names and values before them
 LONGEST_WORD = 40
+UNWRITABLE = "Its host could not write down how it ended: the work directory there is full or has become read-only."
 MANIFEST_BYTES = 4 << 20  # with the names and sizes of the files
 SCRIPTS = Path(__file__).parent / "target"
 
@@ -91,7 +92,7 @@ class Look:
     the target's monotonic clock. `chunk` holds bytes of err.log from `err_from` on, which is the offset that was
     asked for unless more was written than one look brings; `out_chunk` is the same of out.log. `holder` is the
     attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's line has
-    been cleaned up.
+    been cleaned up. `is_writable` is asked only of one that is not alive and left no exit code.
     """
 
     boot_id: str
@@ -111,6 +112,7 @@ class Look:
     err_from: int = 0
     out_chunk: bytes = b""
     out_from: int = 0
+    is_writable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,8 @@ def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Ver
         return Verdict("lost", "Its host was rebooted before the attempt ended.")
     if look.lock_held:
         return Verdict("running")
+    if suspected and not look.is_writable:
+        return Verdict("lost", UNWRITABLE)
     if suspected:
         return Verdict(
             "lost", "Nothing of the attempt is alive on its host and it left no exit code: it was killed there."
@@ -392,4 +396,5 @@ def _parse_look(answer: bytes) -> Look:
         err_from=err_from,
         out_chunk=logs[err_bytes:],
         out_from=out_from,
+        is_writable="unwritable" not in facts,
     )

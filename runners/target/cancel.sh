@@ -4,13 +4,19 @@
 enter_work
 mkdir -p -- "$folder" && cd -- "$folder" || exit 1
 
-# A start that is under way is over when this lock is ours; a later one sees the tombstone.
-exec 6>> start.lock
+# By true, as a special builtin that cannot write would end this shell.
+put_up_tombstone() {
+    if [ -z "$withdrawn" ]; then rm -f withdrawn; elif [ ! -e cancel ]; then true > withdrawn || return; fi
+    [ -e cancel ] || true > cancel
+}
+
+# A start that is under way is over when this lock is ours; a later one sees the tombstone. What has begun is ended also
+# where nothing can be written any more: it cannot begin again.
+if { true >> start.lock; } 2> /dev/null; then exec 6>> start.lock; else exec 6< start.lock; fi
 flock -w 30 6 || exit 6
-if [ -z "$withdrawn" ]; then rm -f withdrawn; elif [ ! -e cancel ]; then : > withdrawn || exit 1; fi
-[ -e cancel ] || : > cancel || exit 1
+put_up_tombstone || [ -e started ] || exit 1
 exec 6>&-
-forget_password() { rm -f .pgpass; }
+forget_password() { rm -f .pgpass || true; }
 [ -e started ] || exit 0
 read -r boot < started || boot=
 read -r boot_now < /proc/sys/kernel/random/boot_id
@@ -82,5 +88,11 @@ while [ ! -e rc ] && [ "$tries" -lt 300 ] && is_process "$wrapper" "$wrapper_sta
     sleep 0.1
     tries=$((tries + 1))
 done
-if [ ! -e rc ]; then timeout -k 1 20 /bin/sh ./leftover.sh > leftover.log 2>&1; fi
+# A wrapper that was stopped, or still sums up what nobody wants any more, would keep the host.
+if [ ! -e rc ] && is_process "$wrapper" "$wrapper_start"; then kill -s KILL "$wrapper" 2> /dev/null; fi
+if [ ! -e rc ]; then
+    log=leftover.log
+    { true > "$log"; } 2> /dev/null || log=/dev/null
+    timeout -k 1 20 /bin/sh ./leftover.sh > "$log" 2>&1
+fi
 forget_password

@@ -16,29 +16,34 @@ start_time() {
     echo "${20}"
 }
 
-# Uptime, because the clock of a target may jump. Ends by itself when the wrapper was killed, which leaves it to
-# another parent. It shares a CPU with the load: a process is started for each beat, and no other.
+# Uptime, because the clock of a target may jump. It shares a CPU with the load: a process is started for each beat, and
+# no other. A load whose wrapper was killed, which leaves the heart to another parent, or whose folder is gone leaves
+# nothing that could be collected: it is ended, as nobody else would do that.
 heartbeat() {
-    pause=
+    pause= command= misses=0
     trap 'kill $pause; exit' TERM
-    while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ]; do
+    while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ] && [ "$misses" -lt 2 ]; do
         read -r uptime _ < /proc/uptime
-        echo "$uptime" >> hb
+        { echo "$uptime" >> hb; } 2> /dev/null
         left=$((begin + deadline_s - ${uptime%.*}))
         if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
-        if [ "$left" -le 0 ]; then end_command; return; fi
+        if [ "$left" -le 0 ]; then is_overdue=yes; break; fi
+        [ -n "$command" ] || left=1
         sleep "$left" &
         pause=$!
         wait "$pause"
+        if [ -z "$command" ]; then { read -r _ _ _ command command_start < pid; } 2> /dev/null || command=; fi
+        if [ -e started ]; then misses=0; else misses=$((misses + 1)); fi
     done
+    end_command
+    [ -n "$is_overdue" ] || end_leftovers
 }
 
-# The file 'overdue' is written first: it is what the run fails by. A command that has just ended is left alone, and so
-# is whatever has its number since.
+# The file 'overdue' comes first: it is what the run fails by. Its place in the folder was taken at the start. A command
+# that has just ended is left alone, and so is whatever has its number since.
 end_command() {
-    read -r _ _ _ command command_start < pid || return
-    [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
-    echo "$deadline_s" > overdue
+    [ -n "$command" ] && [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
+    [ -z "$is_overdue" ] || { echo "$deadline_s" > overdue.new; mv overdue.new overdue; }
     kill -s TERM -- "-$command"
     tries=0
     while kill -0 -- "-$command" 2> /dev/null && [ "$tries" -lt "$((grace_s * 10))" ]; do
@@ -46,6 +51,12 @@ end_command() {
         tries=$((tries + 1))
     done
     kill -s KILL -- "-$command" 2> /dev/null
+}
+
+end_leftovers() {
+    log=leftover.log
+    { true > "$log"; } 2> /dev/null || log=/dev/null
+    timeout -k 1 20 /bin/sh ./leftover.sh > "$log" 2>&1
 }
 
 # One line per file, out.log and err.log first, then from small to large.
@@ -75,7 +86,7 @@ is_output() {
     [ -f "$1" ]
 }
 
-deadline_s=$2 grace_s=$3
+deadline_s=$2 grace_s=$3 is_overdue=
 read -r begin _ < /proc/uptime
 begin=${begin%.*}
 wrapper_start=$(start_time $$)
@@ -83,7 +94,8 @@ wrapper_start=$(start_time $$)
 (exec 7>&- 8>&- 9>&-; heartbeat) &
 heart=$!
 
-# Space for the last two files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
+# Space for the last files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
+true > overdue.new
 printf '%16s' '' > rc.new
 printf '%65536s' '' > manifest.new
 
@@ -102,7 +114,7 @@ done
 [ ! -e overdue ] || wait "$heart"
 
 if [ "$returncode" -gt 128 ] || [ -e cancel ]; then
-    timeout -k 1 20 /bin/sh ./leftover.sh > leftover.log 2>&1
+    end_leftovers
 fi
 rm -f .pgpass
 manifest 1<> manifest.new

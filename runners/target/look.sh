@@ -18,8 +18,13 @@ printf 'boot_id=%s\nuptime=%s\nstarted=%s\n' "$boot" "$uptime" "$(present starte
 if [ -e started ]; then
     read -r boot < started || boot=
     echo "boot_id_at_start=$boot"
-    if flock -n -s lock true; then echo lock=free; else echo lock=held; fi
-    if [ -e rc ] && read -r returncode < rc; then echo "returncode=$returncode"; fi
+    if flock -n -s lock true; then lock=free; else lock=held; fi
+    echo "lock=$lock"
+    if [ -e rc ] && read -r returncode < rc; then
+        echo "returncode=$returncode"
+    elif [ "$lock" = free ] && ! { true > look.new && rm -f look.new; } 2> /dev/null; then
+        echo unwritable=1
+    fi
     printf 'step=%s\nheartbeat=%s\n' "$(last_line step)" "$(last_line hb)"
 fi
 if [ -e ack ] || in_ledger; then echo acknowledged=1; fi

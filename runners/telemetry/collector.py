@@ -22,11 +22,9 @@ Place = Literal["", "here", "elsewhere"]
 
 # It is no child of the shell that waits for the load, which would count its CPU time as the load's.
 BEGIN = """\
-# A collector that has ended counts as gone although nobody has reaped it: in a container that may be never.
-is_there() {{
-    {{ read -r stat < "/proc/$1/stat"; }} 2> /dev/null || return 1
-    case ${{stat##*) }} in Z*) return 1 ;; esac
-}}
+# Whatever is of the collector works in this folder: a number that is another process's by now, as after a reboot, is
+# left alone. What has ended works nowhere, although nobody has reaped it: in a container that may be never.
+is_there() {{ [ "/proc/$1/cwd" -ef . ]; }}
 begin_telemetry() {{
     [ -e telemetry.sh ] && [ -e telemetry.awk ] || return 0
     rm -f telemetry.end
@@ -45,13 +43,15 @@ end_telemetry() {{
     read -r collector < telemetry.pid
     tries=0
     while is_there "$collector" && [ "$tries" -lt 60 ]; do
-        if [ "$tries" -lt 3 ] && read -r pause < telemetry.pause; then kill "$pause"; fi 2> /dev/null
+        if [ "$tries" -lt 3 ] && read -r pause < telemetry.pause && is_there "$pause"; then
+            kill "$pause"
+        fi 2> /dev/null
         sleep 0.05 2> /dev/null || sleep 1
         tries=$((tries + 1))
     done
     if is_there "$collector"; then
         kill -s KILL "$collector"
-        read -r session < telemetry.psql && kill -s KILL "$session"
+        read -r session < telemetry.psql && is_there "$session" && kill -s KILL "$session"
     fi 2> /dev/null
     rm -f telemetry.pid telemetry.psql telemetry.pause telemetry.now telemetry.end
 }}
@@ -59,7 +59,7 @@ end_telemetry() {{
 # For where the command was killed before it could end its collector. A number that is another's by now is left alone.
 KILL = """\
 for file in telemetry.pid telemetry.psql; do
-    read -r process < $file && grep -q -e telemetry -e psql "/proc/$process/cmdline" && kill -s KILL "$process"
+    read -r process < $file && [ "/proc/$process/cwd" -ef . ] && kill -s KILL "$process"
 done 2> /dev/null
 """
 # When psql has ended, for whatever reason, the rest is read all the same: the collector writes into no broken pipe.

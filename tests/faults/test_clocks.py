@@ -35,6 +35,28 @@ def test_a_target_whose_clock_is_an_hour_apart_is_measured_as_any_other(rig, ser
     assert abs(started - time.time() - hours * 3600) < 300
 
 
+@pytest.mark.parametrize("hours", [2, -2])
+def test_the_clock_of_a_target_set_by_two_hours_under_a_load_delays_nothing_and_spoils_no_series(rig, server, hours):
+    site = rig.site("set")
+    rig.stop_daemon(site)
+    offset = rig.account.write(site.bin_directory / "offset", "+0h\n")
+    settable = {**FAKED, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1"}
+    site.machine = replace(site.machine, variables=tuple(settable.items()))
+    rig.start_daemon(site)
+    rig.both()
+    runs = rows.queue(rows.enrol(site, server), 2, duration_s=4, telemetry=True)
+    until(lambda: site.executions(runs[0]) == 1)
+    time.sleep(2)  # the clock is set in the middle of the load
+    offset.write_text(f"{hours:+d}h\n")
+    ended = rows.until_final(runs)
+    assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]
+    for run in ended:
+        assert all(len(series.values) <= 6 for series in run.series.all()), [len(s.values) for s in run.series.all()]
+    assert 100 < ended[0].result.throughput * 4 < 240  # 40 a second were offered
+    assert {doubt["code"] for doubt in ended[0].result.doubts} & {"log-clock"}
+    assert not {doubt["code"] for doubt in ended[1].result.doubts} & {"log-clock"}
+
+
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(rig, site, system, ends_once, hours):
     wrong = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": f"{hours:+d}h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}

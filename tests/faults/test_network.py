@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import time
 
 import pytest
 
 from benchhub.bench.models import Watch
 from benchhub.catalog.models import Host
+from benchhub.embedded import proc
 from tests.faults import rows
 from tests.faults.rig import until
 
@@ -100,3 +104,63 @@ def test_a_changed_host_key_stops_all_contact_until_a_person_has_decided(rig, si
     host = Host.objects.get(name=site.name)
     assert host.approve(host.offered_host_key)
     ends_once(runs)
+
+
+def test_a_daemon_whose_sessions_stand_still_for_longer_than_the_run_is_collected_when_they_go_on(
+    rig, site, system, ends_once
+):
+    rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    daemon = site.child.identity
+    sleepers = [daemon, *(one for one in proc.family(daemon.pid) if "sshd" in proc.command_line(one.pid)[0])]
+    for sleeper in sleepers:
+        os.kill(sleeper.pid, signal.SIGSTOP)
+    until(lambda: (site.folder(runs[0]) / "rc").exists())
+    time.sleep(3 * rig.lease_s)  # the fault is to last
+    assert [rows.state(run) for run in runs] == ["running", "queued"]
+    for sleeper in sleepers:
+        proc.send(sleeper, signal.SIGCONT)
+    ends_once(runs)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "KexAlgorithms diffie-hellman-group14-sha256\nCiphers aes128-ctr\nMACs hmac-sha2-256\n",
+        "KexAlgorithms curve25519-sha256\nCiphers chacha20-poly1305@openssh.com\n",
+    ],
+)
+def test_a_daemon_replaced_by_one_of_other_algorithms_and_one_more_key_changes_nothing(
+    rig, site, system, ends_once, options
+):
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=3)
+    rows.until_state(runs[0], "running")
+    rig.stop_daemon(site)
+    rig.start_daemon(site, f"HostKey {new_key(rig, site)}\n{options}")
+    ends_once(runs)
+    assert Host.objects.get(name=site.name).trust == Host.Trust.PINNED
+
+
+def test_an_account_whose_key_is_taken_away_under_a_load_is_collected_when_it_is_back(rig, site, system, ends_once):
+    rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    keys = site.machine.authorized_keys.read_text()
+    site.machine.authorized_keys.write_text("")
+    site.proxy.drop()
+    until(lambda: (site.folder(runs[0]) / "rc").exists())
+    until(lambda: "refused the log-in" in contact_error(runs[0]))
+    time.sleep(2 * rig.lease_s)  # the fault is to last
+    assert [rows.state(run) for run in runs] == ["running", "queued"]
+    site.machine.authorized_keys.write_text(keys)
+    ends_once(runs)
+
+
+def new_key(rig, site) -> str:
+    """Make a key of the other kind that daemons have by default."""
+    file = site.machine.folder / "host_key_rsa"
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "3072", "-N", "", "-f", str(file)], check=True)
+    rig.account.own(file)
+    return str(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db.models import F, Value
 from django.db.models.functions import Concat
+from django.utils import timezone
 
 from benchhub.bench.models import Hold, Run
 from benchhub.bench.queue import queue
@@ -88,3 +89,25 @@ def test_a_run_that_has_not_begun_goes_back_to_the_queue_until_the_key_is_approv
     Host.objects.filter(name=other.name).update(host_key=pinned, trust=Host.Trust.PINNED)
     [ended] = rows.until_final([run])
     assert (ended.state, site.executions(run)) == ("succeeded", 1), ended.reason
+
+
+def test_attempts_that_have_ended_are_not_asked_again_at_each_try_of_a_run_whose_server_is_away(
+    rig, site, other, apart
+):
+    """The driver's own count of what it was asked: one attempt was taken back, the others were collected."""
+    questions, shell = site.bin_directory / "questions", site.bin_directory / "shell"
+    text = f'#!/bin/sh\nprintf "%s\\n" "$SSH_ORIGINAL_COMMAND" >> {questions}\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n'
+    rig.account.write(shell, text).chmod(0o700)
+    rig.stop_daemon(site)
+    rig.start_daemon(site, f"ForceCommand {shell}\n")
+    [run] = rows.queue(apart, client_bin_directory=str(site.bin_directory))
+    ends = [("failed", 1)] * 4 + [("cancelled", None)]
+    for number, (outcome, code) in enumerate(ends, 1):
+        run.attempts.create(number=number, outcome=outcome, returncode=code, ended_at=timezone.now())
+    other.proxy.stop()
+    rig.both()
+    until(lambda: questions.exists() and questions.read_text().count("look.new") >= 4)  # so many tries have looked
+    other.proxy.start()
+    [ended] = rows.until_final([run])
+    assert (ended.state, site.executions(run)) == ("succeeded", 1), ended.reason
+    assert questions.read_text().count("put_up_tombstone()") == 1

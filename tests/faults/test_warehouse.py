@@ -118,6 +118,39 @@ def test_a_warehouse_that_takes_nothing_for_several_leases_has_everything_once(
     assert worker.exit_code is None
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_warehouse_without_room_for_evidence_loses_none_and_collects_it_once_there_is_room(
+    rig, site, system, ends_once, warehouse
+):
+    folder = rig.folder / "small"
+    rig.account.make_folder(folder)
+    owner = f"size=2m,mode=0700,uid={rig.account.uid},gid={rig.account.gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", owner, "tmpfs", str(folder)], check=True)
+    worker = rig.both()
+    try:
+        change(warehouse, f"CREATE TABLESPACE small LOCATION '{folder}'")
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE bench_evidence SET TABLESPACE small")
+        (folder / "filler").write_bytes(bytes(free_bytes(folder)))
+        runs = rows.queue(system, 2, duration_s=1)
+        until(lambda: "No space left on device" in rows.doing(runs[0])[2])
+        time.sleep(2 * rig.lease_s)  # the fault is to last
+        assert [rows.state(run) for run in runs] == ["collecting", "queued"]
+        (folder / "filler").unlink()
+        ends_once(runs)
+        assert worker.exit_code is None
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE bench_evidence SET TABLESPACE pg_default")
+        change(warehouse, "DROP TABLESPACE small")
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def free_bytes(folder) -> int:
+    space = os.statvfs(folder)
+    return space.f_bavail * space.f_frsize
+
+
 def change(cluster: Cluster, *statements: str) -> None:
     with psycopg.connect(cluster.url, autocommit=True) as session:
         for statement in statements:

@@ -53,6 +53,7 @@ logger = logging.getLogger(__name__)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 BUSY = "Another job still runs on the host; the run starts when it has ended."
+FOLDER_GONE = "Its folder is gone from its host, so that nothing can be collected: its load is ended there."
 # Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
 HELD_FOR = timedelta(hours=2)
 HELD_TOO_LONG = (
@@ -197,7 +198,8 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         elif state in ("lost", "absent"):
             if looked.unrestored:
                 set_host_apart(job_, looked.unrestored)
-            queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
+            is_gone = state == "absent" and run.state == State.RUNNING
+            queue.finish(run, job_.claim, State.LOST, FOLDER_GONE if is_gone else looked.verdict.reason)
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)

@@ -145,12 +145,19 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         host_before=attempt.host_before,
         to_probe=_stale_hosts(targets) if is_starting else {},
         hosts=targets,
+        earlier=_uncollected(run, attempt) if is_starting else (),
         away=frozenset(host.pk for host in hosts if host.unreachable_since),
         too_late=too_late,
         blocked=untold or unread or (is_starting and _withdrawn(run, spec)) or "",
         server_work_directory=server_hosts[0].work_directory if server_hosts else "",
         server_data_directory=run.system.instance.data_directory,
     )
+
+
+def _uncollected(run: Run, attempt: Attempt) -> tuple[int, ...]:
+    """Return the numbers of earlier attempts that left no exit code with BenchHub: the others cannot begin again."""
+    earlier = run.attempts.filter(number__lt=attempt.number, returncode=None, acknowledged_at=None)
+    return tuple(earlier.order_by("number").values_list("number", flat=True))
 
 
 def _reached(host: Host) -> tuple[Target | None, str]:

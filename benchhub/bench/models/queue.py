@@ -14,7 +14,7 @@ from benchhub.catalog.models.hosts import Host
 
 from .states import State
 
-KEPT_FOR, FOUND_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), timedelta(days=60), 1000
+KEPT_FOR, FAILED_KEPT_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), timedelta(days=60), 1000
 OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -78,12 +78,13 @@ class WatchQuerySet(models.QuerySet["Watch"]):
     def forget(self) -> int:
         """Delete those of runs that ended for good a day ago or more, and return how many.
 
-        What failed or was lost keeps its watch: a new attempt goes on with its fence. Those of two months are found
-        by their index, and failures of years are not among them.
+        What failed or was lost keeps its watch for two months: a new attempt goes on with its fence, which no worker
+        remembers any more by then. So there are never many that are old.
         """
-        over = {"run__state__in": [State.SUCCEEDED, State.CANCELLED]}
-        is_old = Q(next_look_at__lt=Now() - KEPT_FOR, next_look_at__gte=Now() - FOUND_FOR)
-        keys = list(self.filter(is_old, **over).values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
+        is_over = Q(run__state__in=[State.SUCCEEDED, State.CANCELLED])
+        has_failed = Q(run__state__in=[State.FAILED, State.LOST], next_look_at__lt=Now() - FAILED_KEPT_FOR)
+        old = self.filter(is_over | has_failed, next_look_at__lt=Now() - KEPT_FOR)
+        keys = list(old.values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
         return self.filter(pk__in=keys).delete()[0]
 
 

@@ -18,6 +18,7 @@ from runners.ssh import Target
 class Job:
     """All that a step on the target needs to know, as plain data.
 
+    `earlier` are the numbers of attempts of which nothing was collected: something of them may begin yet.
     `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
     start any more, if that is so: it goes back to the queue unless it has begun. `blocked` says why nothing may be
     started for now: what has begun is looked after all the same, by its driver alone.
@@ -38,6 +39,7 @@ class Job:
     host_before: Mapping[str, Any] | None
     to_probe: Mapping[int, tuple[Target, list[str]]]
     hosts: Mapping[int, Target]
+    earlier: tuple[int, ...] = ()
     away: frozenset[int] = frozenset()
     too_late: str = ""
     blocked: str = ""

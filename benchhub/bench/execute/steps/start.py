@@ -10,7 +10,7 @@ from typing import Any
 from benchhub.bench.execute.connections import connections
 from runners import job, probe, tools
 from runners.server_settings.put_back import UNDER_WAY, put_back
-from runners.ssh import RemoteFailure, Unreachable
+from runners.ssh import RemoteFailure, Target, Unreachable
 
 from . import observing
 from .contract import Job, Looked, Refused, Started, Withdrawn
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 BUSY = job.StartOutcome.BUSY
 
+_ended: set[tuple[Target, job.Attempt]] = set()
+
 
 async def start(job_: Job) -> Started | Looked | Refused:
     """Start the attempt once no earlier one can begin any more.
@@ -28,8 +30,8 @@ async def start(job_: Job) -> Started | Looked | Refused:
     Raises Unreachable or RemoteFailure where the host of its server is away or refuses, and nothing has begun.
     """
     pool, attempt = connections(), job_.attempt
-    for number in range(1, attempt.number):
-        await job.cancel(pool, job_.target, replace(attempt, number=number), is_withdrawn=True)
+    for number in job_.earlier:
+        await _end_earlier(job_.target, replace(attempt, number=number))
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
@@ -50,6 +52,13 @@ async def start(job_: Job) -> Started | Looked | Refused:
     if outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
         await end_observing(job_)
     return Started(outcome, facts, before)
+
+
+async def _end_earlier(target: Target, earlier: job.Attempt) -> None:
+    """Forbid an earlier attempt to begin, and end what is left of it; once, however often a start is tried."""
+    if (target, earlier) not in _ended:
+        await job.cancel(connections(), target, earlier, is_withdrawn=True)
+        _ended.add((target, earlier))
 
 
 async def withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:

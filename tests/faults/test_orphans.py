@@ -1,0 +1,70 @@
+"""Loads that nobody can collect any more, as their wrapper or their folder is gone: their host ends them by itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from benchhub.bench.models import Hold
+from benchhub.bench.queue import queue
+from benchhub.embedded import proc
+from tests.faults import rows
+from tests.faults.rig import MARKER, until
+
+pytestmark = pytest.mark.target
+BEATS_S = 60  # two beats of 15 s, what ends slowly, and a busy machine
+
+
+def kill_the_wrapper(site, run) -> None:
+    """As the kernel does when memory is short; the load it waits for goes on."""
+    os.kill(int((site.folder(run) / "pid").read_text().split()[1]), signal.SIGKILL)
+
+
+def delete_the_folder(site, run) -> None:
+    shutil.rmtree(site.folder(run))
+
+
+def delete_everything(site, run) -> None:
+    for path in site.machine.work_directory.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def pgbenches(site) -> list[str]:
+    lines = [" ".join(proc.command_line(process.pid)) for process in proc.marked(MARKER, site.machine.marker)]
+    return [line for line in lines if "/pgbench" in line]
+
+
+@pytest.mark.parametrize("fault", [kill_the_wrapper, delete_the_folder, delete_everything])
+def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_host_goes_on(rig, site, system, fault):
+    site.behave(f"[ $(wc -l < {site.bin_directory}/executions) -gt 1 ] || while :; do sleep 0.2; done")
+    rig.both()
+    lost, after = rows.queue(system, 2, duration_s=1)
+    rows.until_state(lost, "running")
+    until(lambda: site.executions(lost) == 1)
+    fault(site, lost)
+    ended = rows.until_final([lost, after], patience_s=BEATS_S + 4 * rig.lease_s)
+    assert [run.state for run in ended] == ["lost", "succeeded"], [run.reason for run in ended]
+    assert [site.executions(run) for run in (lost, after)] == [1, 1]
+    assert ("folder is gone" if fault is not kill_the_wrapper else "was killed") in ended[0].reason
+    until(lambda: not pgbenches(site), BEATS_S)
+    assert not Hold.objects.exists()
+    assert queue.run_lost_again(lost.experiment, attempts=2) == 1
+    [again] = rows.until_final([lost])
+    assert (again.state, again.attempts.count(), site.executions(lost)) == ("succeeded", 2, 2), again.reason
+
+
+def test_a_wrapper_that_was_stopped_keeps_no_host_once_its_run_is_cancelled(rig, site, system):
+    rig.both()
+    stopped, after = rows.queue(system, 2, duration_s=300)
+    rows.until_state(stopped, "running")
+    until(lambda: site.executions(stopped) == 1)
+    os.kill(int((site.folder(stopped) / "pid").read_text().split()[1]), signal.SIGSTOP)
+    queue.ask_to_cancel(type(stopped).objects.filter(pk=stopped.pk))
+    rows.until_state(stopped, "cancelled", patience_s=60 + 2 * rig.lease_s)
+    until(lambda: site.executions(after) == 1, BEATS_S)
+    queue.ask_to_cancel(type(stopped).objects.filter(pk=after.pk))
+    rows.until_state(after, "cancelled", patience_s=60)
+    assert [site.executions(run) for run in (stopped, after)] == [1, 1]
