@@ -20,7 +20,7 @@ start_time() {
 # no other. A load whose wrapper was killed, which leaves the heart to another parent, or whose folder is gone leaves
 # nothing that could be collected: it is ended, as nobody else would do that.
 heartbeat() {
-    pause= command= misses=0
+    pause= misses=0
     trap 'kill $pause; exit' TERM
     while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ] && [ "$misses" -lt 2 ]; do
         read -r uptime _ < /proc/uptime
@@ -28,11 +28,9 @@ heartbeat() {
         left=$((begin + deadline_s - ${uptime%.*}))
         if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
         if [ "$left" -le 0 ]; then is_overdue=yes; break; fi
-        [ -n "$command" ] || left=1
         sleep "$left" &
         pause=$!
         wait "$pause"
-        if [ -z "$command" ]; then { read -r _ _ _ command command_start < pid; } 2> /dev/null || command=; fi
         if [ -e started ]; then misses=0; else misses=$((misses + 1)); fi
     done
     end_command
@@ -42,7 +40,7 @@ heartbeat() {
 # The file 'overdue' comes first: it is what the run fails by. Its place in the folder was taken at the start. A command
 # that has just ended is left alone, and so is whatever has its number since.
 end_command() {
-    [ -n "$command" ] && [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
+    [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
     [ -z "$is_overdue" ] || { echo "$deadline_s" > overdue.new; mv overdue.new overdue; }
     kill -s TERM -- "-$command"
     tries=0
@@ -90,10 +88,6 @@ deadline_s=$2 grace_s=$3 is_overdue=
 read -r begin _ < /proc/uptime
 begin=${begin%.*}
 wrapper_start=$(start_time $$)
-# By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
-(exec 7>&- 8>&- 9>&-; heartbeat) &
-heart=$!
-
 # Space for the last files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
 true > overdue.new
 printf '%16s' '' > rc.new
@@ -103,7 +97,11 @@ printf '%65536s' '' > manifest.new
 trap : TERM INT HUP
 setsid /bin/sh ./command.sh > out.log 2> err.log < /dev/null 7>&- 8>&8 9>&9 &
 command=$!
-echo "$boot $$ $wrapper_start $command $(start_time "$command")" > pid
+command_start=$(start_time "$command")
+echo "$boot $$ $wrapper_start $command $command_start" > pid
+# By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
+(exec 7>&- 8>&- 9>&-; heartbeat) &
+heart=$!
 wait "$command"
 returncode=$?
 while [ "$returncode" -gt 128 ] && kill -0 "$command" 2> /dev/null; do
