@@ -72,9 +72,12 @@ def disk(rig, site):
 def test_a_run_under_way_is_cancelled_where_nothing_can_be_written_any_more(rig, site, system, disk, fault):
     rig.both()
     run = under_way(site, system)
+    until(lambda: list(site.folder(run).glob("log/*")))  # without a file for its log there would be no load
     fault(disk)
     cancel(run)
-    is_cancelled_within(run, site, 2 * rig.lease_s + 30)
+    [ended] = rows.until_final([run], 2 * rig.lease_s + 30)
+    assert ended.state == "cancelled", ended.reason
+    is_cancelled_within(run, site, 0)
     assert site.executions(run) == 1
     until(lambda: not Hold.objects.exists())
     disk.mend()

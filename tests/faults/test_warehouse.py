@@ -133,7 +133,7 @@ def test_a_warehouse_without_room_for_evidence_loses_none_and_collects_it_once_t
             cursor.execute("ALTER TABLE bench_evidence SET TABLESPACE small")
         (folder / "filler").write_bytes(bytes(free_bytes(folder)))
         runs = rows.queue(system, 2, duration_s=1)
-        until(lambda: "No space left on device" in rows.doing(runs[0])[2])
+        until(lambda: "No space left on device" in str(rows.doing(runs[0])[2]))
         time.sleep(2 * rig.lease_s)  # the fault is to last
         assert [rows.state(run) for run in runs] == ["collecting", "queued"]
         (folder / "filler").unlink()
