@@ -113,7 +113,7 @@ def test_a_daemon_whose_sessions_stand_still_for_longer_than_the_run_is_collecte
     runs = rows.queue(system, 2)
     rows.until_state(runs[0], "running")
     daemon = site.child.identity
-    sleepers = [daemon, *(one for one in proc.family(daemon.pid) if "sshd" in proc.command_line(one.pid)[0])]
+    sleepers = [daemon, *(child for child in proc.family(daemon.pid) if "sshd" in proc.command_line(child.pid)[0])]
     for sleeper in sleepers:
         os.kill(sleeper.pid, signal.SIGSTOP)
     until(lambda: (site.folder(runs[0]) / "rc").exists())

@@ -10,9 +10,9 @@ import pytest
 
 from benchhub.bench.models import Hold
 from benchhub.bench.queue import queue
-from benchhub.embedded import proc
 from tests.faults import rows
-from tests.faults.rig import MARKER, until
+from tests.faults.cancels import loads_on
+from tests.faults.rig import until
 
 pytestmark = pytest.mark.target
 BEATS_S = 60  # two beats of 15 s, what ends slowly, and a busy machine
@@ -32,11 +32,6 @@ def delete_everything(site, run) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def pgbenches(site) -> list[str]:
-    lines = [" ".join(proc.command_line(process.pid)) for process in proc.marked(MARKER, site.machine.marker)]
-    return [line for line in lines if "/pgbench" in line]
-
-
 @pytest.mark.parametrize("fault", [kill_the_wrapper, delete_the_folder, delete_everything])
 def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_host_goes_on(rig, site, system, fault):
     site.behave(f"[ $(wc -l < {site.bin_directory}/executions) -gt 1 ] || while :; do sleep 0.2; done")
@@ -49,7 +44,7 @@ def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_hos
     assert [run.state for run in ended] == ["lost", "succeeded"], [run.reason for run in ended]
     assert [site.executions(run) for run in (lost, after)] == [1, 1]
     assert ("folder is gone" if fault is not kill_the_wrapper else "was killed") in ended[0].reason
-    until(lambda: not pgbenches(site), BEATS_S)
+    until(lambda: not loads_on(site), BEATS_S)
     assert not Hold.objects.exists()
     assert queue.run_lost_again(lost.experiment, attempts=2) == 1
     [again] = rows.until_final([lost])

@@ -11,8 +11,8 @@ import pytest
 from benchhub.bench.models import Hold
 from benchhub.catalog.models import Host
 from tests.faults import rows
+from tests.faults.cancels import cancel, goes_on, is_cancelled_within, under_way
 from tests.faults.rig import until
-from tests.faults.test_cancels import cancel, goes_on, is_cancelled_within, under_way
 
 pytestmark = [pytest.mark.target, pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")]
 
