@@ -1,6 +1,9 @@
 """The collector on a server's machine: begun and ended over a real OpenSSH daemon, each as often as it is asked for."""
 
 import asyncio
+import os
+import pwd
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,22 @@ async def test_an_observation_that_nobody_ends_ends_by_itself(bench, monkeypatch
             break
         await asyncio.sleep(0.1)
     assert parse((folder / "telemetry.log").read_bytes()).is_whole and collectors(folder) == []
+
+
+async def test_processes_that_have_the_numbers_of_a_collector_after_a_reboot_are_left_alone(bench):
+    folder = bench.work / "observed" / f"{bench.attempt.run}-1"
+    await begin(bench)
+    await observer.end(bench.connections, bench.target, bench.attempt)
+    owner = pwd.getpwnam(bench.target.username).pw_uid
+    strangers = [subprocess.Popen(["sleep", "60"], cwd="/", user=owner) for _ in range(3)]
+    try:
+        for name, stranger in zip(("telemetry.pid", "telemetry.pause", "telemetry.psql"), strangers, strict=True):
+            (folder / name).write_text(f"{stranger.pid}\n")
+            os.chown(folder / name, owner, -1)
+        await observer.end(bench.connections, bench.target, bench.attempt)
+        assert [stranger.poll() for stranger in strangers] == [None] * 3
+        assert not (folder / "telemetry.pid").exists()
+    finally:
+        for stranger in strangers:
+            stranger.kill()
+            stranger.wait()

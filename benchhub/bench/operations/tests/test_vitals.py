@@ -157,7 +157,9 @@ def test_a_run_under_way_that_nobody_looks_at_is_stuck_and_one_with_a_lease_is_n
 
 
 @pytest.mark.parametrize(("state", "is_forgotten"), [("running", False), ("succeeded", True), ("failed", False)])
-def test_the_watch_of_a_run_that_ended_for_good_goes_after_a_day(running, state, is_forgotten):
+def test_the_watch_of_a_run_that_ended_for_good_goes_after_a_day_a_failed_one_later(
+    running, state, is_forgotten
+):
     if state == "succeeded":
         Run.objects.filter(pk=running.pk).update(state="collecting")
     if state != "running":
@@ -167,6 +169,9 @@ def test_the_watch_of_a_run_that_ended_for_good_goes_after_a_day(running, state,
     Watch.objects.update(next_look_at=Now() - timedelta(hours=25))
     assert Watch.objects.forget() == is_forgotten
     assert Watch.objects.exists() != is_forgotten
+    Watch.objects.update(next_look_at=Now() - timedelta(days=61))  # nobody worked for so long
+    assert Watch.objects.forget() == (state == "failed")
+    assert Watch.objects.exists() == (state == "running")
 
 
 def test_hosts_that_cannot_be_reached_are_counted(client, token, running):
