@@ -157,9 +157,7 @@ def test_a_run_under_way_that_nobody_looks_at_is_stuck_and_one_with_a_lease_is_n
 
 
 @pytest.mark.parametrize(("state", "is_forgotten"), [("running", False), ("succeeded", True), ("failed", False)])
-def test_the_watch_of_a_run_that_ended_for_good_goes_after_a_day_a_failed_one_later(
-    running, state, is_forgotten
-):
+def test_the_watch_of_a_run_that_ended_for_good_goes_after_a_day_a_failed_one_later(running, state, is_forgotten):
     if state == "succeeded":
         Run.objects.filter(pk=running.pk).update(state="collecting")
     if state != "running":
