@@ -34,7 +34,7 @@ heartbeat() {
         if [ -e started ]; then misses=0; else misses=$((misses + 1)); fi
     done
     end_command
-    [ -n "$is_overdue" ] || end_leftovers
+    [ -n "$is_overdue" ] || { end_escaped; end_leftovers; }
 }
 
 # The file 'overdue' comes first: it is what the run fails by. Its place in the folder was taken at the start. A command
@@ -49,6 +49,15 @@ end_command() {
         tries=$((tries + 1))
     done
     kill -s KILL -- "-$command" 2> /dev/null
+}
+
+# What left the command's session but still has the lock open would keep the host. Descriptor 5 is the lock's file, which
+# may be deleted by now; whoever only has the file open does not hold the lock.
+end_escaped() {
+    for process in /proc/[0-9]*; do
+        [ "${process#/proc/}" != $$ ] && [ "$process/fd/8" -ef /proc/self/fd/5 ] || continue
+        kill -s KILL "${process#/proc/}"
+    done
 }
 
 end_leftovers() {
@@ -100,7 +109,7 @@ command=$!
 command_start=$(start_time "$command")
 echo "$boot $$ $wrapper_start $command $command_start" > pid
 # By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
-(exec 7>&- 8>&- 9>&-; heartbeat) &
+(exec 5< lock 7>&- 8>&- 9>&-; heartbeat) &
 heart=$!
 wait "$command"
 returncode=$?
