@@ -40,6 +40,7 @@ CHUNK_BYTES = 256 << 10
 EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
+SUMMING_UP_S = 30  # so long a wrapper whose command was cancelled may sum up what it left
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
 NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
 SIGN_EVERY_S = 7
@@ -292,7 +293,9 @@ async def cancel(
     `is_withdrawn`: nobody asked for the end of its run, which goes on with another attempt. Returns when nothing of it
     is left; an exit code that it had already stays. RemoteFailure when processes refuse to end.
     """
-    command = attempt_script("cancel.sh", attempt, grace=grace_s, withdrawn="yes" if is_withdrawn else "")
+    command = attempt_script(
+        "cancel.sh", attempt, grace=grace_s, summing_up=SUMMING_UP_S, withdrawn="yes" if is_withdrawn else ""
+    )
     await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
 
 

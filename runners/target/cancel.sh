@@ -1,6 +1,7 @@
 # Puts up the tombstone, which tells whether a person wants it or BenchHub alone ($withdrawn), then ends what runs of
-# the attempt: TERM, $grace seconds, KILL. The wrapper is spared, it writes down how the command ended. May be repeated
-# at any time.
+# the attempt: TERM, $grace seconds, KILL. The wrapper is spared for $summing_up seconds, in which it writes down how the
+# command ended; one that was stopped, or still sums up what nobody wants any more, would keep the host. A wrapper that
+# was killed leaves a heart, which is ended with it. May be repeated at any time.
 enter_work
 mkdir -p -- "$folder" && cd -- "$folder" || exit 1
 
@@ -78,19 +79,43 @@ end_survivors() {
 }
 end_survivors TERM "$((grace * 10))"
 [ -z "$left" ] || end_survivors KILL 50
-if [ -n "$left" ]; then
+refuse_to_end() {
+    [ -n "$left" ] || return 0
     echo "these processes of the attempt do not end: $left" >&2
     exit 7
-fi
+}
+refuse_to_end
+
+# What is left in the wrapper's session works in the folder: itself, its heart, and what it sums up by. A number that was
+# given out again does not.
+of_wrapper() {
+    [ "$wrapper" != 0 ] || return 0
+    for process in /proc/[0-9]*; do
+        { read -r stat < "$process/stat"; } 2> /dev/null || continue
+        set -- ${stat##*) }
+        if [ "$1" != Z ] && [ "$4" = "$wrapper" ] && [ "$process/cwd" -ef . ]; then printf '%s ' "${process#/proc/}"; fi
+    done
+}
+
+end_wrapper() {
+    tries=0
+    left=$(of_wrapper)
+    while [ -n "$left" ] && [ "$tries" -lt 50 ]; do
+        kill -s KILL $left 2> /dev/null
+        sleep 0.1
+        tries=$((tries + 1))
+        left=$(of_wrapper)
+    done
+    refuse_to_end
+}
 
 tries=0
-while [ ! -e rc ] && [ "$tries" -lt 300 ] && is_process "$wrapper" "$wrapper_start"; do
+while [ ! -e rc ] && [ "$tries" -lt "$((summing_up * 10))" ] && is_process "$wrapper" "$wrapper_start"; do
     sleep 0.1
     tries=$((tries + 1))
 done
-# A wrapper that was stopped, or still sums up what nobody wants any more, would keep the host.
-if [ ! -e rc ] && is_process "$wrapper" "$wrapper_start"; then kill -s KILL "$wrapper" 2> /dev/null; fi
 if [ ! -e rc ]; then
+    end_wrapper
     log=leftover.log
     { true > "$log"; } 2> /dev/null || log=/dev/null
     timeout -k 1 20 /bin/sh ./leftover.sh > "$log" 2>&1

@@ -17,31 +17,49 @@ start_time() {
 }
 
 # Uptime, because the clock of a target may jump. It shares a CPU with the load: a process is started for each beat, and
-# no other. A load whose wrapper was killed, which leaves the heart to another parent, or whose folder is gone leaves
-# nothing that could be collected: it is ended, as nobody else would do that.
+# no other. The command is ended at its deadline, and where nobody could collect what it leaves: an orphan.
 heartbeat() {
-    pause= misses=0
+    pause=
     trap 'kill $pause; exit' TERM
-    while read -r stat < /proc/self/stat && set -- ${stat##*) } && [ "$2" -eq $$ ] && [ "$misses" -lt 2 ]; do
+    while is_wrapper_there && ! is_folder_gone; do
         read -r uptime _ < /proc/uptime
         { echo "$uptime" >> hb; } 2> /dev/null
         left=$((begin + deadline_s - ${uptime%.*}))
         if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
-        if [ "$left" -le 0 ]; then is_overdue=yes; break; fi
+        if [ "$left" -le 0 ]; then end_as overdue "$deadline_s"; return; fi
         sleep "$left" &
         pause=$!
         wait "$pause"
-        if [ -e started ]; then misses=0; else misses=$((misses + 1)); fi
     done
-    end_command
-    [ -n "$is_overdue" ] || { end_escaped; end_leftovers; }
+    end_orphan
 }
 
-# The file 'overdue' comes first: it is what the run fails by. Its place in the folder was taken at the start. A command
-# that has just ended is left alone, and so is whatever has its number since.
+# A wrapper that was killed leaves its heart to another parent.
+is_wrapper_there() {
+    read -r stat < /proc/self/stat || return
+    set -- ${stat##*) }
+    [ "$2" -eq $$ ]
+}
+
+# A file system that does not answer for a while hides 'started' as well, and spoils no load.
+is_folder_gone() {
+    [ ! -e started ] || return
+    case $(readlink /proc/self/cwd) in *' (deleted)') ;; *) return 1 ;; esac
+}
+
+is_command_there() { [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ]; }
+
+# The file $1 comes first: it is what the run fails by. Its place in the folder and its space were taken at the start.
+end_as() {
+    is_command_there || return
+    echo "$2" 1<> ended.new
+    mv ended.new "$1"
+    end_command
+}
+
+# A command that has just ended is left alone, and so is whatever has its number since.
 end_command() {
-    [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ] || return
-    [ -z "$is_overdue" ] || { echo "$deadline_s" > overdue.new; mv overdue.new overdue; }
+    is_command_there || return
     kill -s TERM -- "-$command"
     tries=0
     while kill -0 -- "-$command" 2> /dev/null && [ "$tries" -lt "$((grace_s * 10))" ]; do
@@ -49,6 +67,16 @@ end_command() {
         tries=$((tries + 1))
     done
     kill -s KILL -- "-$command" 2> /dev/null
+}
+
+# Nobody else would do it. The next attempt of the run calls its sessions on the server by the same name, and may have
+# begun already: leftovers are ended only while the host's lock is ours (descriptor 6). A wrapper that still ends there
+# does not stop this.
+end_orphan() {
+    trap : TERM
+    end_command
+    end_escaped
+    if [ -e leftover.sh ] && flock -w 5 6 6<&6; then end_leftovers 5<&- 6<&-; fi
 }
 
 # What left the command's session but still has the lock open would keep the host. Descriptor 5 is the lock's file, which
@@ -93,12 +121,12 @@ is_output() {
     [ -f "$1" ]
 }
 
-deadline_s=$2 grace_s=$3 is_overdue=
+deadline_s=$2 grace_s=$3
 read -r begin _ < /proc/uptime
 begin=${begin%.*}
 wrapper_start=$(start_time $$)
 # Space for the last files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
-true > overdue.new
+printf '%16s' '' > ended.new
 printf '%16s' '' > rc.new
 printf '%65536s' '' > manifest.new
 
@@ -108,8 +136,9 @@ setsid /bin/sh ./command.sh > out.log 2> err.log < /dev/null 7>&- 8>&8 9>&9 &
 command=$!
 command_start=$(start_time "$command")
 echo "$boot $$ $wrapper_start $command $command_start" > pid
-# By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks.
-(exec 5< lock 7>&- 8>&- 9>&-; heartbeat) &
+# By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks. The files
+# of the locks are opened once more by their descriptors, as they may be deleted by now.
+(exec 5< /proc/self/fd/8 6< /proc/self/fd/9 7>&- 8>&- 9>&-; heartbeat) &
 heart=$!
 wait "$command"
 returncode=$?

@@ -54,6 +54,8 @@ CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 BUSY = "Another job still runs on the host; the run starts when it has ended."
 FOLDER_GONE = "Its folder is gone from its host, so that nothing can be collected: its load is ended there."
+# What the lock was in may be gone as well. The heart of the load looks once in 15 s, and ends it within 10.
+ORPHAN_ENDS_S = 45
 # Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
 HELD_FOR = timedelta(hours=2)
 HELD_TOO_LONG = (
@@ -198,8 +200,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         elif state in ("lost", "absent"):
             if looked.unrestored:
                 set_host_apart(job_, looked.unrestored)
-            is_gone = state == "absent" and run.state == State.RUNNING
-            queue.finish(run, job_.claim, State.LOST, FOLDER_GONE if is_gone else looked.verdict.reason)
+            _write_lost(run, job_, looked)
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)
@@ -217,6 +218,14 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         queue.look_again(job_.claim, LOOK_EVERY, **observed)
     watch(job_, wake)
     return None
+
+
+def _write_lost(run: Run, job_: Job, looked: Looked) -> None:
+    """End a run that is lost; where its folder went under the load, its hosts rest until that has ended."""
+    if looked.verdict.state == "absent" and run.state == State.RUNNING:
+        queue.finish(run, job_.claim, State.LOST, FOLDER_GONE, ORPHAN_ENDS_S)
+    else:
+        queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
 
 
 def _enter_collecting(run: Run, claim: queue.Claim) -> None:

@@ -79,7 +79,7 @@ class WatchQuerySet(models.QuerySet["Watch"]):
         """Delete those of runs that ended for good a day ago or more, and return how many.
 
         What failed or was lost keeps its watch for two months: a new attempt goes on with its fence, which no worker
-        remembers any more by then. So there are never many that are old.
+        remembers any more by then. Failures of that time are looked through by each call.
         """
         is_over = Q(run__state__in=[State.SUCCEEDED, State.CANCELLED])
         has_failed = Q(run__state__in=[State.FAILED, State.LOST], next_look_at__lt=Now() - FAILED_KEPT_FOR)

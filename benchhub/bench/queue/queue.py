@@ -240,15 +240,16 @@ def look_again(claim: Claim, after: timedelta, **observed: object) -> bool:
     return bool(watch.update(next_look_at=Now() + after, lease_until=None, **observed))
 
 
-def finish(run: Run, claim: Claim, state: State, reason: str = "") -> None:
+def finish(run: Run, claim: Claim, state: State, reason: str = "", least_rest_s: int = 0) -> None:
     """End the run inside the caller's transaction: the state, its open attempt, and its holds (after the rest).
 
-    A lost run goes back to the queue at once while its experiment's policy gives it another attempt.
+    The rest is that of its experiment, and `least_rest_s` at least. A lost run goes back to the queue at once while
+    its experiment's policy gives it another attempt.
     """
     move(run, state, reason, claim.fence)
     Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=state, reason=reason)
     _let_go(run)
-    release(run)
+    release(run, least_rest_s)
     if state == State.LOST and not run.cancel_asked_at:
         most = run.experiment.attempts_if_lost
         if (count := run.attempts.count()) < most:
@@ -285,8 +286,8 @@ def _let_go(run: Run) -> None:
     )
 
 
-def release(run: Run) -> None:
-    if rest_s := run.experiment.rest_s:
+def release(run: Run, least_rest_s: int = 0) -> None:
+    if rest_s := max(run.experiment.rest_s, least_rest_s):
         Hold.objects.filter(run=run).update(run=None, rest_s=rest_s, free_at=Now() + timedelta(seconds=rest_s))
     else:
         Hold.objects.filter(run=run).delete()

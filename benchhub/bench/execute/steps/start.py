@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from benchhub.bench.execute.connections import connections
 from runners import job, probe, tools
 from runners.server_settings.put_back import UNDER_WAY, put_back
-from runners.ssh import RemoteFailure, Target, Unreachable
+from runners.ssh import RemoteFailure, Unreachable
 
 from . import observing
 from .contract import Job, Looked, Refused, Started, Withdrawn
@@ -21,7 +22,9 @@ logger = logging.getLogger(__name__)
 
 BUSY = job.StartOutcome.BUSY
 
-_ended: set[tuple[Target, job.Attempt]] = set()
+MOST_ENDED = 1000
+
+_ended: OrderedDict[tuple[str, int], None] = OrderedDict()
 
 
 async def start(job_: Job) -> Started | Looked | Refused:
@@ -31,7 +34,7 @@ async def start(job_: Job) -> Started | Looked | Refused:
     """
     pool, attempt = connections(), job_.attempt
     for number in job_.earlier:
-        await _end_earlier(job_.target, replace(attempt, number=number))
+        await _end_earlier(job_, replace(attempt, number=number))
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
@@ -51,14 +54,25 @@ async def start(job_: Job) -> Started | Looked | Refused:
         return await _given_up(job_, error)
     if outcome in (job.StartOutcome.TOMBSTONED, job.StartOutcome.WITHDRAWN):
         await end_observing(job_)
+    if outcome not in (BUSY, job.StartOutcome.HELD):
+        _forget_earlier(job_)
     return Started(outcome, facts, before)
 
 
-async def _end_earlier(target: Target, earlier: job.Attempt) -> None:
+async def _end_earlier(job_: Job, earlier: job.Attempt) -> None:
     """Forbid an earlier attempt to begin, and end what is left of it; once, however often a start is tried."""
-    if (target, earlier) not in _ended:
-        await job.cancel(connections(), target, earlier, is_withdrawn=True)
-        _ended.add((target, earlier))
+    if (earlier.run, earlier.number) in _ended:
+        return
+    await job.cancel(connections(), job_.target, earlier, is_withdrawn=True)
+    _ended[earlier.run, earlier.number] = None
+    if len(_ended) > MOST_ENDED:
+        _ended.popitem(last=False)
+
+
+def _forget_earlier(job_: Job) -> None:
+    """Ask again at the start of another attempt: by then the host may have lost what it was told."""
+    for number in job_.earlier:
+        _ended.pop((job_.attempt.run, number), None)
 
 
 async def withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
