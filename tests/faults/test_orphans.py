@@ -44,7 +44,9 @@ FAULTS = (kill_the_wrapper, kill_all_but_a_child_that_escaped, delete_the_folder
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_host_goes_on(rig, site, system, fault):
     is_first = f"[ $(wc -l < {site.bin_directory}/executions) -eq 1 ]"
-    site.behave(f"if {is_first}; then setsid sleep 600 & while :; do sleep 0.2; done; fi")
+    first, beside = site.bin_directory / "first", site.bin_directory / "beside"
+    hang = f"setsid sleep 600 & echo $$ > {first}; while :; do sleep 0.2; done"
+    site.behave(f"if {is_first}; then {hang}; elif kill -0 $(cat {first}); then true > {beside}; fi")
     rig.both()
     lost, after = rows.queue(system, 2, duration_s=1)
     rows.until_state(lost, "running")
@@ -54,11 +56,27 @@ def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_hos
     assert [run.state for run in ended] == ["lost", "succeeded"], [run.reason for run in ended]
     assert [site.executions(run) for run in (lost, after)] == [1, 1]
     assert ("folder is gone" if fault in (delete_the_folder, delete_everything) else "was killed") in ended[0].reason
+    assert not beside.exists()
     until(lambda: not loads_on(site), BEATS_S)
-    assert not Hold.objects.exists()
+    until(lambda: not Hold.objects.exists())
     assert queue.run_lost_again(lost.experiment, attempts=2) == 1
     [again] = rows.until_final([lost])
     assert (again.state, again.attempts.count(), site.executions(lost)) == ("succeeded", 2, 2), again.reason
+
+
+def test_a_run_that_is_killed_and_at_once_run_again_by_its_policy_is_not_ended_by_what_is_left_of_the_first(
+    rig, site, system
+):
+    """The first attempt's heart looks again within 15 s, while the second one is under load."""
+    rig.both()
+    [run] = rows.queue(system, duration_s=20, attempts_if_lost=2)
+    rows.until_state(run, "running")
+    until(lambda: site.executions(run) == 1)
+    _, wrapper, _, command, _ = (site.folder(run) / "pid").read_text().split()
+    os.kill(int(wrapper), signal.SIGKILL)
+    os.killpg(int(command), signal.SIGKILL)
+    [ended] = rows.until_final([run])
+    assert (ended.state, ended.attempts.count(), site.executions(run)) == ("succeeded", 2, 2), ended.reason
 
 
 def test_a_wrapper_that_was_stopped_keeps_no_host_once_its_run_is_cancelled(rig, site, system):

@@ -8,13 +8,14 @@ import pytest
 from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, visits
-from benchhub.bench.execute.steps.contract import Ended
-from benchhub.bench.models import Result, Run, Watch
+from benchhub.bench.execute.steps.contract import Ended, Looked
+from benchhub.bench.models import Attempt, Hold, Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.bench.results import readings
 from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import verdicts
+from runners import job
 from runners.contract import Outputs
 from runners.job import Collected
 
@@ -34,9 +35,9 @@ tps = 1000.000000 (without initial connection time)
 """
 
 
-def ended(job, printed):
+def ended(job_, printed):
     outputs = Outputs(0, printed, b"")
-    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job.spec, outputs)))
+    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job_.spec, outputs)))
 
 
 def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_asked_for_again():
@@ -46,11 +47,30 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=spec)
     testing.succeeded(run, 900.0)  # so that a second result is refused
     attempt, watch = run.attempts.get(), Watch.objects.create(run=run)
-    job = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
-    state, reason = answers.store_outputs(run, attempt, job, ended(job, PRINTED))
+    job_ = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
+    state, reason = answers.store_outputs(run, attempt, job_, ended(job_, PRINTED))
     assert state == State.FAILED
     assert reason.startswith("BenchHub cannot read what the run left behind (IntegrityError(")
     assert Result.objects.get(run=run).throughput == 900.0
+
+
+LOOK = job.Look("b", 1.0, False, False, None, "", None, 0, 0, False, False, None, "", b"")
+
+
+@pytest.mark.parametrize(("reason", "rest_s"), [("", 45), ("Its host was rebooted.", None)])
+def test_a_host_rests_until_a_load_whose_folder_was_deleted_has_ended_and_goes_on_at_once_otherwise(reason, rest_s):
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    experiment = testing.make_experiment([system])
+    run = testing.make_run(experiment, system, 2, 1, state=State.RUNNING, spec=testing.whole_spec())
+    attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
+    Hold.objects.create(resource=f"host:{host.pk}", run=run)
+    future: Future[object] = Future()
+    future.set_result(Looked(LOOK, job.Verdict("lost" if reason else "absent", reason)))
+    answers.write(jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt), future, print)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (State.LOST, reason or answers.FOLDER_GONE)
+    assert list(Hold.objects.values_list("run", "rest_s")) == ([(None, rest_s)] if rest_s else [])
 
 
 def visit(host, answer):

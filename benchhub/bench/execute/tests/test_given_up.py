@@ -1,6 +1,7 @@
 """A start is given up on evidence of the target alone, and a cancel waits for nobody's answer: real SSH."""
 
 import time
+from collections import OrderedDict
 from dataclasses import replace
 
 import pytest
@@ -56,6 +57,22 @@ def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(
     assert run.state == State.QUEUED
     assert {"cancel", "withdrawn"} <= {path.name for path in folder(target, run).iterdir()}
     assert not Hold.objects.exists()
+
+
+def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_with_them(starting, target, monkeypatch):
+    job_, run = replace(starting[0], earlier=(7, 8)), starting[1]
+    monkeypatch.setattr(start, "MOST_ENDED", 2)
+    monkeypatch.setattr(start, "_ended", OrderedDict({("another run", 1): None}))
+    here = replace(job_.attempt, number=7)
+    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    (folder(target, run, 7) / "cancel").unlink()
+    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    assert not (folder(target, run, 7) / "cancel").exists()
+    loop.submit(start._end_earlier(job_, replace(here, number=8))).result(timeout=60)
+    assert list(start._ended) == [(str(run.uuid), 7), (str(run.uuid), 8)]
+    start._forget_earlier(job_)
+    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    assert (folder(target, run, 7) / "cancel").exists()
 
 
 @pytest.mark.whole
