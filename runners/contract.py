@@ -14,8 +14,8 @@ SPEC_VERSION = 1
 # Exit codes of an attempt in which a step beside the load failed: then its reason is the last line of stderr, and what
 # speaks for it stands above. Data set not as asked for; vacuum to warm-up; a loaded data set not summed up.
 VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
-# The file that an attempt's wrapper leaves where it ended the command at its deadline.
-OVERDUE_FILE = "overdue"
+# The files that an attempt's wrapper leaves where it ended the command: at its deadline, or as it printed too much.
+OVERDUE_FILE, OVERFLOW_FILE = "overdue", "overflow"
 
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"

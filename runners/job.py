@@ -40,6 +40,8 @@ CHUNK_BYTES = 256 << 10
 EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
+# What the wrapper on the target keeps to by itself. Even a day of reports prints no hundredth of so many bytes.
+LIMITS = {"grace_s": CANCEL_GRACE_S, "most_bytes": 1 << 30}
 SUMMING_UP_S = 30  # so long a wrapper whose command was cancelled may sum up what it left
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
 NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
@@ -332,7 +334,7 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], trial_text: str, dea
         trial_text,
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
-        attempt_script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, grace_s=CANCEL_GRACE_S),
+        attempt_script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, **LIMITS),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 LONGEST = 1000
 OVERDUE = "It took longer than its deadline of {} minutes and was ended: its log says how far it came."
+OVERFLOW = "It printed so much that the disk would have been filled, and was ended: its log says what."
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from runners.probe import Facts
 from runners.readings import read_sections, storable, storable_facts, whole
 from runners.ssh import Connections, RemoteFailure, Target
 
-from .causes import OVERDUE, sentence
+from .causes import OVERDUE, OVERFLOW, sentence
 from .recipe import SHA256, Recipe
 
 SCRIPTS = Path(__file__).parent.parent / "target"
@@ -89,8 +89,9 @@ async def collect(
         sections = dict(read_sections(head))
         log, home = _log(sections, content), _home(sections, digest)
     if returncode != 0:
-        overdue = OVERDUE.format(order.deadline_s // 60) if "overdue" in sections else ""
-        return Outcome(log, overdue or str(storable(sentence(sections.get("errors", "")))))
+        ends = {"overdue": OVERDUE.format(order.deadline_s // 60), "overflow": OVERFLOW}
+        ended = next((text for name, text in ends.items() if name in sections), "")
+        return Outcome(log, ended or str(storable(sentence(sections.get("errors", "")))))
     return await _built(connections, target, home, sections, log)
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs command.sh of the attempt in folder $1 and writes down how it ended. After $2 seconds (0: never) it ends the
-# command: TERM, up to $3 seconds, KILL. Needs nobody who looks on. Started by start.sh as the leader of a session of
-# its own, with the locks on descriptors 7 (end.lock), 8 (lock) and 9 (host.lock); see there.
+# Runs command.sh of the attempt in folder $1 and writes down how it ended. After $2 seconds (0: never), or once it has
+# printed more than $4 bytes or half of what was free, it ends the command: TERM, up to $3 seconds, KILL. Needs nobody
+# who looks on. Started by start.sh as the leader of a session of its own, with the locks on descriptors 7 (end.lock), 8
+# (lock) and 9 (host.lock); see there.
 # Needs a POSIX shell, coreutils and util-linux. A PostgreSQL server started from here would hold the locks for
 # ever: start it with 8>&- 9>&-
 set -u
@@ -16,8 +17,9 @@ start_time() {
     echo "${20}"
 }
 
-# Uptime, because the clock of a target may jump. It shares a CPU with the load: a process is started for each beat, and
-# no other. The command is ended at its deadline, and where nobody could collect what it leaves: an orphan.
+# Uptime, because the clock of a target may jump. It shares a CPU with the load: two processes are started for each
+# beat, and no other. The command is ended at its deadline, where it prints without end, and where nobody could collect
+# what it leaves: an orphan.
 heartbeat() {
     pause=
     trap 'kill $pause; exit' TERM
@@ -26,12 +28,21 @@ heartbeat() {
         { echo "$uptime" >> hb; } 2> /dev/null
         left=$((begin + deadline_s - ${uptime%.*}))
         if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
+        count_printed
+        if [ "$printed" -gt "$most_bytes" ]; then end_as overflow "$printed"; return; fi
         if [ "$left" -le 0 ]; then end_as overdue "$deadline_s"; return; fi
         sleep "$left" &
         pause=$!
         wait "$pause"
     done
     end_orphan
+}
+
+# A server may send messages without end, and whoever drives it writes them down: in the logs, or in a tool's own *.err.
+# What they take of the disk counts, in blocks of 512 bytes; a file may be longer than that.
+count_printed() {
+    printed=0
+    for blocks in $(stat -c %b -- out.log *.err err.log 2> /dev/null); do printed=$((printed + blocks * 512)); done
 }
 
 # A wrapper that was killed leaves its heart to another parent.
@@ -49,7 +60,7 @@ is_folder_gone() {
 
 is_command_there() { [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ]; }
 
-# The file $1 comes first: it is what the run fails by. Its place in the folder and its space were taken at the start.
+# The file $1 ('overdue' or 'overflow') comes first: it is what the run fails by. Its place in the folder and its space were taken at the start.
 end_as() {
     is_command_there || return
     echo "$2" 1<> ended.new
@@ -121,7 +132,17 @@ is_output() {
     [ -f "$1" ]
 }
 
+was_ended() { [ -e overdue ] || [ -e overflow ]; }
+
+# Half of what is free is left to others: a database may be on the same disk.
+limit_printing() {
+    set -- "$1" $(stat -f -c '%a %S' .)
+    most_bytes=$(($2 * $3 / 2))
+    if [ "$most_bytes" -gt "$1" ]; then most_bytes=$1; fi
+}
+
 deadline_s=$2 grace_s=$3
+limit_printing "$4"
 read -r begin _ < /proc/uptime
 begin=${begin%.*}
 wrapper_start=$(start_time $$)
@@ -147,7 +168,7 @@ while [ "$returncode" -gt 128 ] && kill -0 "$command" 2> /dev/null; do
     returncode=$?
 done
 # What ignores TERM has to be gone before this is written down as the end.
-[ ! -e overdue ] || wait "$heart"
+if was_ended; then wait "$heart"; fi
 
 if [ "$returncode" -gt 128 ] || [ -e cancel ]; then
     end_leftovers
@@ -157,4 +178,4 @@ manifest 1<> manifest.new
 mv manifest.new manifest.json
 echo "$returncode" 1<> rc.new
 mv rc.new rc
-[ -e overdue ] || kill "$heart"
+was_ended || kill "$heart"

@@ -19,6 +19,7 @@ section home; echo "$home"
 if [ -r "$home/source" ]; then section source; head -c 4000 "$home/source"; fi
 section errors; tail -c 2000 "$folder/err.log" 2> /dev/null
 if [ -e "$folder/overdue" ]; then section overdue; echo yes; fi
+if [ -e "$folder/overflow" ]; then section overflow; echo yes; fi
 [ -e "$folder/out.log" ] || exit 0
 size=$(stat -c %s -- "$folder/out.log")
 section log_bytes; echo "$size"

@@ -66,5 +66,5 @@ read -r boot < /proc/sys/kernel/random/boot_id
 # A disk that became full just now leaves an empty file, which would tell of a start.
 (set -C; echo "$boot" > started) || { rm -f started; exit 9; }
 # ksh closes higher descriptors in children unless told otherwise.
-setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
+setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" "$most_bytes" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
 echo STARTED

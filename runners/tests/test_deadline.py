@@ -1,9 +1,11 @@
-"""Deadlines: the wrapper on the target ends what has not ended in time, whoever looks on or not."""
+"""The wrapper on the target ends what has not ended in time, or prints without end, whoever looks on or not."""
 
 import signal
+import subprocess
 
 import pytest
 
+from runners import job
 from runners.conftest import fake_spec
 from runners.job import StartOutcome
 
@@ -22,7 +24,7 @@ async def test_what_hangs_is_ended_at_its_deadline_and_the_host_is_free_for_the_
     assert await bench.ended()
     collected = await bench.collect()
     assert collected.outputs.returncode == 128 + signal.SIGTERM
-    assert collected.outputs.files["overdue"] == b"2\n"
+    assert int(collected.outputs.files["overdue"]) == 2
     assert (collected.outputs.stdout, collected.outputs.files["step"].split()[-2]) == (b"some\n", b"measure")
     assert (await bench.look()).lock_held is False
     assert await bench.of(2).start("true", **in_time(60)) is StartOutcome.STARTED
@@ -45,3 +47,41 @@ async def test_a_job_without_a_deadline_and_one_that_ends_in_time_are_left_alone
     for attempt in (bench, bench.of(2)):
         collected = await attempt.collect()
         assert (collected.outputs.returncode, "overdue" in collected.outputs.files) == (0, False)
+
+
+@pytest.mark.parametrize("file", ["out.log", "err.log", "warmup.err"])
+async def test_messages_without_end_end_what_writes_them_down_before_the_disk_is_full(bench, monkeypatch, file):
+    monkeypatch.setitem(job.LIMITS, "most_bytes", 1 << 20)
+    # Looked at when the deadline is: much is said by then, and it is that which ends it.
+    await bench.start(f"head -c 2M /dev/zero >> {file}; sleep 300", **in_time(2))
+    assert await bench.ended()
+    outputs = (await bench.collect(4 << 20)).outputs
+    assert (outputs.returncode, int(outputs.files["overflow"]) >= 2 << 20) == (128 + signal.SIGTERM, True)
+    assert "overdue" not in outputs.files
+    assert (await bench.look()).lock_held is False
+
+
+async def test_only_messages_count_and_only_what_they_take_of_the_disk(bench, monkeypatch):
+    monkeypatch.setitem(job.LIMITS, "most_bytes", 1 << 20)
+    sparse = "truncate -s 5G big.log warmup.err"
+    others = "mkdir log; for name in log/pgbench_log.1 pgbench_log.2 server.log pilot.out; do head -c 2M /dev/zero > $name"
+    await bench.start(f"{sparse}; {others}; done; sleep 300", **in_time(1))
+    assert await bench.ended()
+    outputs = (await bench.collect()).outputs
+    assert (int(outputs.files["overdue"]), "overflow" in outputs.files) == (1, False)
+
+
+async def test_messages_are_bounded_by_half_of_what_is_free_and_the_end_is_told_on_a_full_disk(bench, login):
+    if not login.is_scratch:
+        pytest.skip("only root can mount a small file system")
+    bench.work.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "tmpfs", str(bench.work)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        await bench.start("head -c 8M /dev/zero >&2; sleep 300", **in_time(2))
+        assert await bench.ended()
+        outputs = (await bench.collect()).outputs
+        assert (outputs.returncode, int(outputs.files["overflow"]) > 2 << 20) == (128 + signal.SIGTERM, True)
+    finally:
+        subprocess.run(["umount", "-l", str(bench.work)], check=True)

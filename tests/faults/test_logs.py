@@ -27,7 +27,7 @@ def test_a_log_of_5_gb_is_left_on_the_host_and_named_and_the_result_is_kept(rig,
     """The file is sparse: 5 GB to whoever reads it, next to nothing on the disk."""
     worker = rig.both()
     site.behave(f"truncate -s {FIVE_GB} big.log")
-    [run] = ends_once(rows.queue(system, duration_s=1))
+    [run] = ends_once(rows.queue(system, duration_s=20))  # its host looks at what was printed once in 15 s
     left = Evidence.objects.get(attempt__run=run, name="big.log")
     assert (left.size_bytes, bytes(left.content)) == (FIVE_GB, b"")
     assert "left out" in left.remark

@@ -23,6 +23,7 @@ from runners import tools
 from runners.contract import (
     FINGERPRINT_FAILED,
     OVERDUE_FILE,
+    OVERFLOW_FILE,
     PREPARATION_FAILED,
     VERIFY_FAILED,
     Outputs,
@@ -117,6 +118,8 @@ def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Obs
     tool = tools.get(spec.tool)
     if OVERDUE_FILE in outputs.files and outputs.returncode:
         return RunResult("failed", overdue_reason(spec, outputs), tool.parser)
+    if OVERFLOW_FILE in outputs.files and outputs.returncode:
+        return RunResult("failed", overflow_reason(outputs), tool.parser)
     if outputs.returncode in STEP_FAILED:
         return RunResult("failed", step_reason(outputs), tool.parser)
     if spec.kind == "load" and outputs.returncode == 0 and "restored_s" in copies.read_times(outputs):
@@ -140,10 +143,23 @@ def claim_doubts(run: Run, spec: RunSpec, outputs: Outputs) -> Iterator[RunnerDo
 
 def overdue_reason(spec: RunSpec, outputs: Outputs) -> str:
     """Say that the host ended the command at its deadline, and at which step it was."""
-    *_, step = text_of(outputs.files.get("step", b"")).split("\n")[:-1] or [""]
-    where = f" at the step {step.split()[0][:STEP_CHARACTERS]}" if step.split() else ""
     span = words.duration(spec.deadline_s)
+    where = _where(outputs)
     return f"It had not ended within its deadline of {span}, so its host ended it{where}. Nothing was measured."
+
+
+def overflow_reason(outputs: Outputs) -> str:
+    """Say that the host ended the command as it printed without end, and at which step it was."""
+    return (
+        f"It printed so much that the disk would have been filled, so its host ended it{_where(outputs)}. Nothing was "
+        "measured: see which messages the server sends, for example by client_min_messages of its role."
+    )
+
+
+def _where(outputs: Outputs) -> str:
+    """Name the step at which the command was ended; empty where it had begun none."""
+    *_, step = text_of(outputs.files.get("step", b"")).split("\n")[:-1] or [""]
+    return f" at the step {step.split()[0][:STEP_CHARACTERS]}" if step.split() else ""
 
 
 def step_reason(outputs: Outputs) -> str:

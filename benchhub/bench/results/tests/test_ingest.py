@@ -1,6 +1,6 @@
 import pytest
 
-from benchhub.bench.results.ingest import overdue_reason, step_reason
+from benchhub.bench.results.ingest import overdue_reason, overflow_reason, step_reason
 from runners.conftest import fake_spec
 from runners.contract import Outputs
 
@@ -29,3 +29,11 @@ def test_a_run_that_was_ended_at_its_deadline_says_which_and_where_it_was(steps,
     assert reason == (
         f"It had not ended within its deadline of 30 min, so its host ended it{where}. Nothing was measured."
     )
+
+
+def test_a_run_that_was_ended_as_it_printed_without_end_says_where_it_was_and_what_to_look_for():
+    reason = overflow_reason(Outputs(143, b"", b"", {"overflow": b"1073741900\n", "step": b"measure 12.3\n"}))
+    assert reason.startswith(
+        "It printed so much that the disk would have been filled, so its host ended it at the step"
+    )
+    assert "client_min_messages" in reason and "measure." in reason
