@@ -60,7 +60,8 @@ is_folder_gone() {
 
 is_command_there() { [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ]; }
 
-# The file $1 ('overdue' or 'overflow') comes first: it is what the run fails by. Its place in the folder and its space were taken at the start.
+# The file $1 ('overdue' or 'overflow') comes first: it is what the run fails by. Its place in the folder and its space
+# were taken at the start.
 end_as() {
     is_command_there || return
     echo "$2" 1<> ended.new
@@ -134,11 +135,11 @@ is_output() {
 
 was_ended() { [ -e overdue ] || [ -e overflow ]; }
 
-# Half of what is free is left to others: a database may be on the same disk.
+# Half of what is free is left to others: a database may be on the same disk. Some file systems say that nothing is.
 limit_printing() {
-    set -- "$1" $(stat -f -c '%a %S' .)
-    most_bytes=$(($2 * $3 / 2))
-    if [ "$most_bytes" -gt "$1" ]; then most_bytes=$1; fi
+    most_bytes=$1
+    set -- $(stat -f -c '%a %S' .)
+    [ $# -eq 2 ] && half=$(($1 * $2 / 2)) && [ "$half" -gt 0 ] && [ "$half" -lt "$most_bytes" ] && most_bytes=$half
 }
 
 deadline_s=$2 grace_s=$3

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import pytest
 import redis
 from django.db import OperationalError, connection
-from django.db.models.functions import Now
 
-from benchhub.bench.models import Experiment, Hold, Result, Run
-from benchhub.bench.models.states import ACTIVE, FINAL
+from benchhub.bench.models import Experiment, Hold, Result, Run, Watch
+from benchhub.bench.models.states import ACTIVE, FINAL, State
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Host
 from benchhub.celery import app
@@ -152,17 +151,36 @@ def more(site: Site) -> list[Run]:
 
 def test_runs_in_every_state_are_cancelled_at_the_same_time_and_none_of_them_runs_on(rig, server):
     """Those that a worker has in hand as well: it is killed at that moment, and others take over."""
-    sites = [rig.site(f"host{number}") for number in range(6)]
-    runs = [(site, run) for site in sites for run in rows.queue(rows.enrol(site, server), 2, duration_s=LONG_S)]
+    silent, parted, loaded, idle = sites = [rig.site(f"host{number}") for number in range(4)]
+    systems = [rows.enrol(site, server) for site in sites]
+    silent.proxy.part()
+    begun = [rows.queue(system, 2, duration_s=s) for system, s in zip(systems, (LONG_S, 2, LONG_S), strict=False)]
+    (starting, _), (collecting, _), (running, _) = begun
     worker = rig.both()
-    until(lambda: len({rows.state(run) for _, run in runs} & {"reserved", "starting", "running"}) >= 2)
+    rows.until_state(collecting, "running")
+    parted.proxy.part()
+    until(lambda: (parted.folder(collecting) / "rc").exists())
+    until(lambda: loaded.executions(running) == 1)
+    for run, state in ((running, "running"), (starting, "starting"), (collecting, "running")):
+        rows.until_state(run, state)
     kill(worker)
-    Run.objects.filter(state__in=["reserved", "starting"]).update(cancel_asked_at=Now())
-    assert queue.ask_to_cancel(Run.objects.all()) <= len(runs)
+    queue.move(Run.objects.get(pk=collecting.pk), State.COLLECTING)  # as a worker does just before it is killed
+    reserved, waiting = rows.queue(systems[3], 2, duration_s=LONG_S)
+    assert queue.reserve() == [reserved.pk]
+    runs = [*(run for two in begun for run in two), reserved, waiting]
+    every = Counter(queued=4, reserved=1, starting=1, running=1, collecting=1)
+    assert Counter(map(rows.state, runs)) == every
+    fences = dict(Watch.objects.values_list("run", "fence"))
+    assert queue.ask_to_cancel(Run.objects.all()) == len(runs)
+    assert all(fence > fences[key] for key, fence in Watch.objects.values_list("run", "fence"))
+    for site in (silent, parted):
+        site.proxy.mend()
     rig.worker("other")
-    ended = rows.until_final([run for _, run in runs], patience_s=120)
-    assert {run.state for run in ended} == {"cancelled"}, [run.reason for run in ended]
-    assert all(site.executions(run) <= 1 for site, run in runs)
-    assert not Result.objects.exists()
+    ended = {run.pk: run for run in rows.until_final(runs, patience_s=120)}
+    collected = ended.pop(collecting.pk)  # it had ended before
+    assert {run.state for run in ended.values()} == {"cancelled"}, [run.reason for run in ended.values()]
+    assert collected.state in ("cancelled", "succeeded"), collected.reason
+    assert Result.objects.count() == (collected.state == "succeeded")
+    assert [site.count() for site in (silent, idle)] == [{}, {}] and loaded.executions(running) == 1
     until(lambda: not any(loads_on(site) for site in sites))
-    assert not Hold.objects.exists()
+    until(lambda: not Hold.objects.exists())

@@ -59,7 +59,9 @@ def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(
     assert not Hold.objects.exists()
 
 
-def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_with_them(starting, target, monkeypatch):
+def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_with_them(
+    starting, target, monkeypatch
+):
     job_, run = replace(starting[0], earlier=(7, 8)), starting[1]
     monkeypatch.setattr(start, "MOST_ENDED", 2)
     monkeypatch.setattr(start, "_ended", OrderedDict({("another run", 1): None}))
