@@ -336,7 +336,7 @@ def test_a_job_whose_lock_was_deleted_in_its_first_moment_keeps_to_its_deadline(
         (tmp_path / name).write_text(text)
     wrapper = Path(job.__file__).parent / "target" / "job.sh"
     locks = "exec 7>> end.lock 8>> lock 9>> host.lock; rm lock host.lock"
-    started = subprocess.Popen(["setsid", "sh", "-c", f"{locks}; exec sh {wrapper} . 1 1"], cwd=tmp_path)
+    started = subprocess.Popen(["setsid", "sh", "-c", f"{locks}; exec sh {wrapper} . 1 1 1000"], cwd=tmp_path)
     try:
         started.wait(30)
     finally:
