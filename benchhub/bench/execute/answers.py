@@ -53,7 +53,10 @@ logger = logging.getLogger(__name__)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 BUSY = "Another job still runs on the host; the run starts when it has ended."
-FOLDER_GONE = "Its folder is gone from its host, so that nothing can be collected: its load is ended there."
+FOLDER_GONE = (
+    "Its folder is gone from its host, or was emptied: nothing can be collected. Its load is ended there, or keeps the"
+    " host until it ends."
+)
 # What the lock was in may be gone as well. The heart of the load looks once in 15 s, and ends it within 10.
 ORPHAN_ENDS_S = 45
 # Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
