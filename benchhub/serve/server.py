@@ -14,6 +14,7 @@ from typing import Any, cast
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
+from waitress.task import WSGITask
 
 from .request import Gate, Request
 
@@ -40,8 +41,34 @@ OPTIONS = {
 }
 
 
+class Task(WSGITask):
+    """A request that is answered; one by HEAD without a body, which its sender would take for the next answer."""
+
+    @property
+    def is_head(self) -> bool:
+        return bool(self.request.command == "HEAD")
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return what the application is told; a file for HEAD it has to write, and not to hand over."""
+        environ: dict[str, Any] = super().get_environment()
+        if self.is_head:
+            environ.pop("wsgi.file_wrapper")
+        return environ
+
+    def write(self, data: bytes) -> None:
+        super().write(b"" if self.is_head else data)
+
+    def finish(self) -> None:
+        """End the answer; one in chunks would end with an empty one."""
+        if self.is_head:
+            self.write(b"")
+            self.chunked_response = False
+        super().finish()
+
+
 class Channel(HTTPChannel):
     parser_class = Request
+    task_class = Task
 
     def is_late(self, moment_s: float) -> bool:
         request = cast(Request | None, self.request)

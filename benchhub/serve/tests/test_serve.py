@@ -1,5 +1,6 @@
 """Slow and greedy senders against a real server on a real socket; an honest reader beside them must not notice."""
 
+import io
 import re
 import socket
 import threading
@@ -23,7 +24,7 @@ def application(environ, start_response):
 
 
 @contextmanager
-def serving(gate=lambda _headers: False):
+def serving(gate=lambda _headers: False, application=application):
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     web = server(application, listener, gate)
@@ -163,3 +164,34 @@ def test_a_request_that_two_servers_would_read_differently_is_refused_and_what_f
         connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert re.findall(rb"HTTP/1\.[01] (\d+) ", answer) == [status]
+
+
+FORGED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+
+
+def whole(environ, start_response):
+    start_response("200 OK", [("Content-Length", str(len(FORGED)))])
+    return [FORGED]
+
+
+def in_pieces(environ, start_response):
+    start_response("200 OK", [])
+    return iter([FORGED, FORGED])
+
+
+def as_file(environ, start_response):
+    start_response("200 OK", [])
+    content = io.BytesIO(FORGED)
+    return environ["wsgi.file_wrapper"](content) if "wsgi.file_wrapper" in environ else content
+
+
+@pytest.mark.parametrize("answering", [whole, in_pieces, as_file])
+def test_the_answer_to_head_has_no_body_that_would_be_taken_for_the_next_answer(answering):
+    asks = b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with serving(application=answering) as port, closing(opened(port, asks)) as connection:
+        text = b"".join(iter(lambda: connection.recv(65_536), b""))
+    # What comes in chunks ends with its connection: the second is not answered.
+    assert text.count(b"HTTP/1.1 200 OK\r\n") == (2 if answering is whole else 1)
+    assert b"forged" not in text and text.endswith(b"\r\n\r\n") and b"\r\n0\r\n" not in text
+    with serving(application=answering) as port:
+        assert "forged" in ask(port)[1]
