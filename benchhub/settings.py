@@ -46,6 +46,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "benchhub.ui.middleware.content_security_policy",
     "benchhub.ui.middleware.refuse_other_methods",
+    "benchhub.ui.middleware.refuse_impossible_addresses",
     "benchhub.ui.middleware.whole_page_instead_of_a_part",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -125,3 +125,14 @@ def test_an_unknown_user_costs_as_many_hashes_as_a_user(vera, monkeypatch):
         Client().post(reverse("login"), {"username": name, "password": "wrong"})
         counts.append(len(calls))
     assert counts == [1, 1]
+
+
+@pytest.mark.parametrize("address", ["/runs/1/log/%00", "/runs/1/evidence/%00", "/s/%00/"])
+def test_a_name_that_no_warehouse_can_look_for_is_nowhere(signed_in, address):
+    assert (signed_in.get(address).status_code, Client().get(address).status_code) == (404, 404)
+
+
+@pytest.mark.parametrize("address", ["/api/v1/", "/api/v1/schema/"])
+def test_what_is_only_read_refuses_a_stranger_s_change_like_everything_else(signed_in, address):
+    assert Client().post(address).status_code == 401
+    assert signed_in.post(address).status_code == 403

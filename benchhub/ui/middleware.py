@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseRedirectBase
 
 # Plotly sets styles from script and exports pictures through data: and blob: addresses; nothing else is loosened.
@@ -20,6 +20,20 @@ def refuse_other_methods(get_response: Handler) -> Handler:
     def middleware(request: HttpRequest) -> HttpResponse:
         methods = (*PAGE_METHODS, *(API_METHODS if request.path.startswith("/api/") else ()))
         return get_response(request) if request.method in methods else HttpResponseNotAllowed(methods)
+
+    return middleware
+
+
+def refuse_impossible_addresses(get_response: Handler) -> Handler:
+    """Refuse an address with a NUL character: nothing has such a name, and the warehouse takes none to look for.
+
+    The API says so itself, to whoever may ask.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path_info and not request.path.startswith("/api/"):
+            raise Http404
+        return get_response(request)
 
     return middleware
 

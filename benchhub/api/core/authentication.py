@@ -52,4 +52,5 @@ def scope_of(view: Any, method: str) -> str:
     read_scope = getattr(view, "read_scope", "read")
     action = getattr(view, "action", None)
     scopes: dict[str, str] = getattr(view, "scopes", {})
-    return scopes.get(action or "", read_scope if method in SAFE_METHODS else view.write_scope)
+    write_scope = getattr(view, "write_scope", "admin")  # those that only read have none, and are asked all the same
+    return scopes.get(action or "", read_scope if method in SAFE_METHODS else write_scope)
