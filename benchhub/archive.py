@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import os
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
 ALIAS = "archive"
+# What cannot be compressed grows by less than a thousandth, and a head and an end of gzip.
+PACKED_SHARE, PACKED_BYTES = 1000, 1024
+GZIP = 16 + zlib.MAX_WBITS
 NOT_SET = "No archive is set up here: let ARCHIVE_DIR name its folder, alike for web and worker."
 MISSING = "Its bytes are in the archive, which has no file {} now: put it back from a copy of the archive."
 UNREADABLE = "Its bytes are in the archive, which cannot be read ({}): see that web and worker reach it."
@@ -72,30 +76,33 @@ def put(content: bytes, sha256: str) -> None:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ArchiveError(OTHER_BYTES)
     try:
-        get(sha256)
+        get(sha256, len(content))
     except ArchiveError:
         _save(place(sha256), gzip.compress(content, compresslevel=6, mtime=0))
-        get(sha256)
+        get(sha256, len(content))
 
 
-def get(sha256: str) -> bytes:
-    """Return the bytes of this digest. Raises ArchiveError where they are missing or damaged."""
+def get(sha256: str, most_bytes: int) -> bytes:
+    """Return the bytes of this digest, of which there are so many at most.
+
+    Raises ArchiveError where they are missing or damaged; a file that grows beyond what it should be is not read on.
+    """
     name = place(sha256)
-    packed = _packed(name)
+    packed = _packed(name, most_bytes + most_bytes // PACKED_SHARE + PACKED_BYTES)
     try:
-        content = gzip.decompress(packed)
-    except Exception as error:  # zlib, gzip and truncation each have their own
+        content = zlib.decompressobj(GZIP).decompress(packed, most_bytes + 1)
+    except zlib.error as error:
         raise ArchiveError(DAMAGED.format(name)) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ArchiveError(DAMAGED.format(name))
     return content
 
 
-def _packed(name: str) -> bytes:
+def _packed(name: str, most_bytes: int) -> bytes:
     storage = _storage()
     try:
         with storage.open(name) as file:
-            return bytes(file.read())
+            return bytes(file.read(most_bytes))
     except FileNotFoundError as error:
         raise ArchiveError(MISSING.format(name)) from error
     except Exception as error:  # each storage has exceptions of its own

@@ -117,7 +117,7 @@ class Evidence(models.Model):
 
     def read(self) -> bytes:
         """Return its bytes, from wherever they are. Raises ArchiveError if the archive does not have them whole."""
-        return archive.get(self.sha256) if self.archived_at else bytes(self.content)
+        return archive.get(self.sha256, self.size_bytes) if self.archived_at else bytes(self.content)
 
 
 class ResultQuerySet(models.QuerySet["Result"]):

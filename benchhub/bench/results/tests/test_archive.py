@@ -3,7 +3,9 @@
 import gzip
 import hashlib
 import io
+import os
 import tarfile
+import tracemalloc
 from datetime import timedelta
 
 import pytest
@@ -67,7 +69,7 @@ def test_a_file_comes_back_and_the_archive_keeps_its_own_for_backups(run, folder
     assert moves.fetch_back(run.pk + 1).extent.files == 0
     assert moves.fetch_back(run.pk).extent.files == 1
     assert (bytes(output().content), output().archived_at) == (OUTPUT, None)
-    assert archive.get(SHA256) == OUTPUT
+    assert archive.get(SHA256, len(OUTPUT)) == OUTPUT
 
 
 def test_a_run_that_a_snapshot_cites_keeps_its_files(run, folder):
@@ -107,6 +109,26 @@ def test_pages_and_bundle_read_the_archive(run, folder, planner):
     assert planner.get(reverse("evidence", args=[run.pk, "out.log"])).content == OUTPUT
     assert "In the archive since" in planner.get(reverse("run", args=[run.pk])).content.decode()
     assert bundle_of(run, planner)["evidence/out.log"] == OUTPUT
+
+
+@pytest.mark.parametrize("content", [OUTPUT, b"", os.urandom(300_000)], ids=["text", "nothing", "noise"])
+def test_what_can_be_packed_well_and_what_cannot_comes_back_alike(folder, content):
+    digest = hashlib.sha256(content).hexdigest()
+    archive.put(content, digest)
+    assert archive.get(digest, len(content)) == content
+
+
+def test_a_file_that_was_made_to_take_memory_is_not_read_to_its_end(folder):
+    archive.put(OUTPUT, SHA256)
+    place = folder / SHA256[:2] / f"{SHA256}.gz"
+    bomb = gzip.compress(bytes(50_000_000))
+    for harm in (lambda: place.write_bytes(bomb), lambda: (place.unlink(), place.symlink_to("/dev/zero"))):
+        harm()
+        tracemalloc.start()
+        with pytest.raises(archive.ArchiveError, match="damaged"):
+            archive.get(SHA256, len(OUTPUT))
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("harm", ["missing", "damaged", "not set up"])
