@@ -17,7 +17,7 @@ from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import RowSerializer
 from benchhub.catalog import models
 from benchhub.catalog.hosts.forms import HostForm
-from benchhub.catalog.hosts.page import fingerprint, install_line, key_stays
+from benchhub.catalog.hosts.page import fingerprint, install_line, key_stays, withdrawn_text
 from benchhub.ui.acts import explain, explain_form
 
 from .rows import NAMED, EditView
@@ -97,11 +97,13 @@ class Hosts(EditView):
     @extend_schema(request=KEY)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
-        """Pin the offered key, if it is still the one that was seen."""
+        """Pin the offered key, if it is still the one that was seen. In place of another one it ends grants there."""
         row, sent = self.get_object(), json_forms.checked(type(KEY), request.data)
-        if not row.approve(sent["key"]):
+        approval = row.approve(sent["key"])
+        if approval is None:
             raise problems.Problem(409, "The host offers another key than this one: compare again.")
         explain(request, f"host key of {row}: {sent['key']}")
+        explain(request, withdrawn_text(approval))
         return self.edited_answer(row)
 
     @extend_schema(request=None)

@@ -15,6 +15,7 @@ from django.db.models import Count, QuerySet
 
 from benchhub.analysis.words import GIB, listing
 from benchhub.catalog.models import Hardware, Host, Instance, InterferenceGroup, SourceBuild
+from benchhub.catalog.models.hosts import Approval
 from benchhub.catalog.shared.citations import is_cited
 from benchhub.catalog.shared.machines import (
     bought_shape,
@@ -175,6 +176,17 @@ def key_stays(runs: Iterable[int]) -> str:
     """Say that the key was not replaced, for the sake of these runs."""
     names = listing([f"run {key}" for key in runs])
     return f"The key was not replaced: nobody could reach {names} until the new one is installed. Wait, or cancel."
+
+
+def withdrawn_text(approval: Approval) -> str:
+    """Say which grants an approval has ended, and what to do; empty where it has ended none."""
+    names = listing(approval.withdrawn)
+    return (
+        f"The key is another one than before, so that runs may not change settings of {names} any more: test and grant "
+        "it anew if its owner still agrees."
+        if names
+        else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)

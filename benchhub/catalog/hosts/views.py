@@ -103,8 +103,11 @@ def look(_request: HttpRequest, pk: int) -> HttpResponse:
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Pin the key that the person saw; if the host has offered another one since, nothing is approved."""
     row = get_object_or_404(page.host(), pk=pk)
-    if row.approve(key := request.POST.get("key", "").replace("\0", "")):
+    if approval := row.approve(key := request.POST.get("key", "").replace("\0", "")):
         explain(request, f"host key of {row}: {key}")
+        if sentence := page.withdrawn_text(approval):
+            explain(request, sentence)
+            messages.warning(request, sentence)
     else:
         explain(request, "nothing was approved")
         messages.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import models, transaction
@@ -22,6 +23,13 @@ class InterferenceGroup(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What came of the approval of a host key: the names of the instances whose grant has ended with the old key."""
+
+    withdrawn: tuple[str, ...]
 
 
 class Host(models.Model):
@@ -114,10 +122,26 @@ class Host(models.Model):
         Host.objects.filter(pk=self.pk).update(wanted=purpose, visit_until=None, contact_error="")
         self.wanted, self.contact_error = purpose, ""
 
-    def approve(self, host_key: str) -> bool:
-        """Pin the offered key, if it is still the one that the person saw; a quarantined host is trusted again."""
+    @transaction.atomic
+    def approve(self, host_key: str) -> Approval | None:
+        """Pin the offered key if it is still the one that the person saw; None, and nothing done, if it is not.
+
+        A quarantined host is trusted again. Where another key was pinned before, it may be another machine: what owners
+        of its servers have granted ends.
+        """
+        Host.lock([self.pk])
         offered = Host.objects.filter(pk=self.pk, offered_host_key=host_key).exclude(offered_host_key="")
-        return bool(offered.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED))
+        is_another = offered.exclude(host_key__in=("", host_key)).exists()
+        if not offered.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED):
+            return None
+        return Approval(self._withdraw_grants() if is_another else ())
+
+    def _withdraw_grants(self) -> tuple[str, ...]:
+        none = self.instances.model.Grant.NONE
+        granted = self.instances.exclude(grant=none).order_by("name")
+        names = tuple(granted.values_list("name", flat=True))
+        granted.update(grant=none)
+        return names
 
     def pause(self, reason: str = "") -> None:
         """Let no further run start on the host; what is under way goes on."""

@@ -1,12 +1,14 @@
 """What an owner grants runs to change on a server: given, checked against that server, refused, withdrawn."""
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
+from benchhub.accounts.models import Entry
 from benchhub.bench import testing
 from benchhub.catalog.instances import grants
 from benchhub.catalog.instances.inspection import Expected, findings
-from benchhub.catalog.models import Configuration, Inspection, Instance
+from benchhub.catalog.models import Configuration, Host, Inspection, Instance
 from runners.contract import ServerSettings
 from runners.inspection.answer import Seen
 
@@ -203,6 +205,20 @@ def test_a_grant_does_not_go_along_to_another_server(engineer, server, typed):
         "granted for the server as it was" in errors(engineer, server, typed, grant="reload", port="6000")["grant"][0]
     )
     assert errors(engineer, server, typed, grant="none", port="6000") == {} and server.port == 6000
+
+
+@pytest.mark.parametrize(("before", "grant"), [("ssh-ed25519 AAAAold", "none"), ("ssh-ed25519 AAAAnew", "reload")])
+def test_a_grant_ends_with_the_key_of_the_machine_that_it_was_given_for(engineer, server, before, grant):
+    other = testing.make_instance(testing.make_host("else", "192.0.2.2"), "16.4", name="other")
+    for instance in (server, other):
+        granted(instance, "reload")
+    Host.objects.update(host_key=before, offered_host_key="ssh-ed25519 AAAAnew")
+    answer = engineer.post(reverse("host-approve", args=[server.host_id]), {"key": "ssh-ed25519 AAAAnew"}, follow=True)
+    for instance in (server, other):
+        instance.refresh_from_db()
+    assert (server.grant, other.grant) == (grant, "reload")
+    is_told = [message for message in answer.context["messages"] if "settings of theirs any more" in str(message)]
+    assert bool(is_told) == ("settings of theirs" in Entry.objects.latest("pk").detail) == (grant == "none")
 
 
 def finding(sight, **expected):
