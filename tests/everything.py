@@ -18,8 +18,8 @@ from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
 from benchhub.bench.results.telemetry import sysstat
 from benchhub.catalog.models import (
-    BuildParameters,
     Cluster,
+    ClusterParameters,
     Configuration,
     DataCopy,
     ExchangeRate,
@@ -130,7 +130,6 @@ def _tested(system: System) -> Instance:
 def _own(system: System) -> Instance:
     """Return the instance of a cluster of BenchHub's own, which runs."""
     rows = {"work_mem": {"kind": "integer", "unit": "kB", "context": "user", "lowest": "64", "highest": "2147483647"}}
-    BuildParameters.objects.create(build=system.build, parameters=rows)
     place = {"address": "/data/own", "database": "bench", "username": "bench", "host": system.instance.host}
     instance = Instance.objects.create(
         name="own", build=system.build, configuration=system.configuration, data_directory="/data/own/data", **place
@@ -140,6 +139,7 @@ def _own(system: System) -> Instance:
     cluster = Cluster.objects.create(
         instance=instance, folder="/data/own", wanted="", made_at=Now(), seen_at=Now(), facts=facts
     )
+    ClusterParameters.objects.create(cluster=cluster, parameters=rows)
     recipe = {"tool": "pgbench", "scale": 1000}
     times = {"loaded_s": 312.4, "copied_s": 41.8, "restored_s": 39.2}
     DataCopy.objects.create(cluster=cluster, key="c" * 32, recipe=recipe, size_bytes=16 * 2**30, **times)

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Run
 from benchhub.catalog.instances.clusters import initdb_options
-from benchhub.catalog.models import BuildParameters, Cluster, DataCopy, DataSet, Host, Instance
+from benchhub.catalog.models import Cluster, ClusterParameters, DataCopy, DataSet, Host, Instance
 from benchhub.catalog.models.moments import may_visit
 from runners import contract
 from runners.clusters.visit import HostBusyError, Sight, visit
@@ -142,8 +142,8 @@ def _store(cluster: Cluster, sight: Sight) -> None:
 
 
 def _store_make(cluster: Cluster, sight: Sight) -> None:
-    """Tell the instance where it lies, and its build which settings it knows."""
+    """Tell the instance where it lies, and the cluster which settings it knows."""
     place = {"address": sight.folder, "data_directory": f"{sight.folder}/data"}
     Instance.objects.filter(pk=cluster.instance_id).update(**place)
     described = {"parameters": dict(sight.parameters), "libraries": list(sight.libraries)}
-    BuildParameters.objects.update_or_create(build=cluster.instance.build, defaults=described)
+    ClusterParameters.objects.update_or_create(cluster=cluster, defaults=described)

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from benchhub.bench import testing
-from benchhub.catalog.models import BuildParameters, Cluster, Host, Instance, Workload
+from benchhub.catalog.models import Cluster, ClusterParameters, Host, Instance, Workload
 from runners.os_settings.script import VERSION
 
 NEW, PLAN = "/tuning/new", "/tuning/plan"
@@ -26,10 +26,10 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 def make_cluster(host: Host) -> Instance:
-    """Make a cluster that BenchHub has made on a probed host, with the settings that its build knows."""
+    """Make a cluster that BenchHub has made on a probed host, with the settings that it knows."""
     instance = testing.make_instance(host, "18", name="own", address="/srv/own/socket", bin_directory="/opt/pg18/bin")
-    BuildParameters.objects.create(build=instance.build, parameters=PARAMETERS)
-    Cluster.objects.create(instance=instance, folder="/srv/own", wanted="", made_at=timezone.now())
+    cluster = Cluster.objects.create(instance=instance, folder="/srv/own", wanted="", made_at=timezone.now())
+    ClusterParameters.objects.create(cluster=cluster, parameters=PARAMETERS)
     return Instance.objects.select_related("cluster", "host__hardware", "build").get(pk=instance.pk)
 
 

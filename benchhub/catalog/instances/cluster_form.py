@@ -90,13 +90,15 @@ class ClusterForm(CatalogForm):
         return cleaned
 
     def _refusals(self, cleaned: dict[str, Any]) -> list[str]:
-        """Return what the configuration asks for in vain, where a cluster of the same build was made before."""
-        digest = self.builds[cleaned["build"]]["postgres_sha256"]
-        build = PgBuild.objects.filter(binary_digest=digest, build_parameters__isnull=False).first()
-        if build is None:
+        """Return what the configuration asks for in vain, where a cluster of the same build was made there before."""
+        build = self.builds[cleaned["build"]]
+        builds = PgBuild.objects.filter(binary_digest=build["postgres_sha256"], version=build["version"])
+        rows = Cluster.objects.select_related("instance__host", "instance__build", "server_parameters")
+        earlier = rows.filter(server_parameters__isnull=False, instance__host=self.host, instance__build__in=builds)
+        if (twin := earlier.order_by("-pk").first()) is None:
             return []
-        cluster = Cluster(instance=Instance(host=self.host, build=build), wal_segment_mib=cleaned["wal_segment_mib"])
-        return refusals(cluster, cleaned["configuration"])
+        twin.wal_segment_mib = cleaned["wal_segment_mib"]
+        return refusals(twin, cleaned["configuration"])
 
     @transaction.atomic
     def save(self, commit: bool = True) -> Cluster:

@@ -88,6 +88,6 @@ class ClusterPage:
 
 def clusters() -> QuerySet[Any]:
     copies = Prefetch("copies", DataCopy.objects.filter(is_there=True).order_by("pk"), to_attr="current_copies")
-    names = ("host", "configuration", "build__build_parameters")
-    rows = Cluster.objects.select_related(*(f"instance__{name}" for name in names))
+    names = ("host", "configuration", "build")
+    rows = Cluster.objects.select_related("server_parameters", *(f"instance__{name}" for name in names))
     return rows.prefetch_related(copies).defer("instance__password", "instance__host__private_key")

@@ -8,7 +8,7 @@ from typing import Any
 from benchhub.analysis.protocol import applicable
 from benchhub.analysis.protocol.parameters import parameter
 from benchhub.analysis.tuning.treatments import Layer
-from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
+from benchhub.catalog.models import Cluster, ClusterParameters, Configuration, Instance
 from runners import contract
 from runners.os_settings import names
 from runners.os_settings.script import VERSION
@@ -27,11 +27,11 @@ def refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
 
 def refusals_by_layer(cluster: Cluster, configuration: Configuration) -> dict[Layer, list[str]]:
     """Return the sentences as `refusals` does, those of the operating system apart from the server's."""
-    build = _build_parameters(cluster.instance.build)
-    if build is None:
+    server = _server_parameters(cluster)
+    if server is None:
         return {"settings": [NOT_MADE]}
-    settings = applicable.spelled(configuration.settings, build.parameters)
-    sentences = applicable.refusals(settings, _server(cluster, build, build.parameters))
+    settings = applicable.spelled(configuration.settings, server.parameters)
+    sentences = applicable.refusals(settings, _server(cluster, server, server.parameters))
     return {"settings": sentences, "os_settings": _os_refusals(cluster, configuration)}
 
 
@@ -53,20 +53,20 @@ def _os_refusals(cluster: Cluster, configuration: Configuration) -> list[str]:
 
 def need_restart(cluster: Cluster, configuration: Configuration) -> list[str]:
     """Return the names of the settings that take effect at a start alone, as each run begins with one."""
-    build = _build_parameters(cluster.instance.build)
-    if build is None:
+    server = _server_parameters(cluster)
+    if server is None:
         return []
-    settings = applicable.spelled(configuration.settings, build.parameters)
-    return applicable.need_restart(settings, _server(cluster, build, settings))
+    settings = applicable.spelled(configuration.settings, server.parameters)
+    return applicable.need_restart(settings, _server(cluster, server, settings))
 
 
 def asked_cluster(cluster: Cluster, configuration: Configuration) -> contract.Cluster:
     """Return what a run on the cluster is told of it. Raises ValueError, with all reasons, if it is refused."""
     if sentences := refusals(cluster, configuration):
         raise ValueError(" ".join(sentences))
-    build = _build_parameters(cluster.instance.build)
-    settings = applicable.spelled(configuration.settings, build.parameters if build else ())
-    server = _server(cluster, build, settings) if build else None
+    row = _server_parameters(cluster)
+    settings = applicable.spelled(configuration.settings, row.parameters if row else ())
+    server = _server(cluster, row, settings) if row else None
     return contract.Cluster(
         folder=cluster.folder,
         mark=cluster.mark,
@@ -100,19 +100,19 @@ def unfinished_runs(instance: Instance, most: int) -> list[int]:
     return list(rows.order_by("system__runs").values_list("system__runs", flat=True)[:most])
 
 
-def _build_parameters(build: PgBuild) -> BuildParameters | None:
-    return getattr(build, "build_parameters", None)
+def _server_parameters(cluster: Cluster) -> ClusterParameters | None:
+    return getattr(cluster, "server_parameters", None)
 
 
-def _server(cluster: Cluster, build: BuildParameters, names: Iterable[str]) -> applicable.Server:
+def _server(cluster: Cluster, server: ClusterParameters, names: Iterable[str]) -> applicable.Server:
     """Return the server with what it knows of these settings, and of those that contradictions are found by."""
-    rows: Mapping[str, Any] = build.parameters
+    rows: Mapping[str, Any] = server.parameters
     wanted_names = {*names, *applicable.CONTRADICTING}
     host = cluster.instance.host
     return applicable.Server(
         version=cluster.instance.build.version,
         parameters={name: parameter(name, rows[name]) for name in wanted_names if name in rows},
-        libraries=build.libraries,
+        libraries=server.libraries,
         memory_bytes=host.facts.get("memory_bytes") if host else None,
         wal_segment_mib=cluster.wal_segment_mib,
     )

@@ -69,6 +69,23 @@ class Cluster(models.Model):
         self.wanted, self.contact_error = purpose, ""
 
 
+class ClusterParameters(models.Model):
+    """The settings that a cluster knows, by name, as its pg_settings described them when it was made; and libraries.
+
+    Each cluster has its own: what one host says of a build is not believed of another host.
+    """
+
+    cluster = models.OneToOneField(Cluster, models.CASCADE, related_name="server_parameters")
+    parameters = models.JSONField(default=dict)
+    libraries = models.JSONField(default=list, blank=True, help_text="Those that may be preloaded.")
+
+    class Meta:
+        verbose_name_plural = "cluster parameters"
+
+    def __str__(self) -> str:
+        return f"settings of {self.cluster}"
+
+
 class DataCopy(models.Model):
     """A copy of the files of a cluster's data set, as they were after its load; its times were measured on its host."""
 

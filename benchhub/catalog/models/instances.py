@@ -21,15 +21,19 @@ if TYPE_CHECKING:
 
 
 class PgBuild(models.Model):
-    """A PostgreSQL as built: two builds are the same when their binaries are."""
+    """A PostgreSQL as built: two builds are the same when their binaries are, and their versions too.
+
+    The digest is what a host says: one that lies about it is not believed to have another host's version as well.
+    """
 
     version = models.CharField(max_length=40)
     version_num = models.PositiveIntegerField()
     configure_options = models.TextField(blank=True)
-    binary_digest = models.CharField(max_length=64, unique=True)
+    binary_digest = models.CharField(max_length=64)
 
     class Meta:
         ordering = ["version_num"]
+        constraints = [models.UniqueConstraint(fields=["binary_digest", "version"], name="build_once")]
 
     def __str__(self) -> str:
         return f"PostgreSQL {self.version}"
@@ -39,24 +43,13 @@ class PgBuild(models.Model):
         """Return the build that a probe found (runners.probe); create it when it is the first of its kind."""
         build, _ = cls.objects.get_or_create(
             binary_digest=facts["postgres_sha256"],
+            version=facts["version"],
             defaults={
-                "version": facts["version"],
                 "version_num": facts["version_num"],
                 "configure_options": shlex.join(facts.get("configure", [])),
             },
         )
         return build
-
-
-class BuildParameters(models.Model):
-    """The settings that a build knows, by name, as pg_settings of a new cluster describes them; and its libraries."""
-
-    build = models.OneToOneField(PgBuild, models.CASCADE, related_name="build_parameters")
-    parameters = models.JSONField(default=dict)
-    libraries = models.JSONField(default=list, blank=True, help_text="Those that may be preloaded.")
-
-    def __str__(self) -> str:
-        return f"settings of {self.build}"
 
 
 class Instance(models.Model):

@@ -6,7 +6,7 @@ import pytest
 
 from benchhub.bench import testing
 from benchhub.bench.execute import clusters
-from benchhub.catalog.models import BuildParameters, Cluster, Host
+from benchhub.catalog.models import Cluster, ClusterParameters, Host
 from runners.clusters.visit import Sight
 from runners.ssh import RemoteFailure
 
@@ -41,7 +41,7 @@ def test_an_answer_that_cannot_be_stored_ends_its_visit_and_keeps_no_other_waiti
     visited = answers(Sight("/data/own", settings=({"name": "fsync", "setting": "\0", "unit": ""},)))
     assert (visited.wanted, visited.visit_until, visited.made_at) == ("", None, None)
     assert visited.contact_error.startswith("BenchHub cannot read what the host answered: ")
-    assert not BuildParameters.objects.exists()
+    assert not ClusterParameters.objects.exists()
     assert clusters.visit_clusters() == 0
 
 

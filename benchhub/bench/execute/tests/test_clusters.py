@@ -45,7 +45,7 @@ def made(cluster: Cluster) -> Instance:
     assert clusters.visit_clusters() == 1
     cluster.refresh_from_db()
     assert cluster.contact_error == ""
-    return Instance.objects.select_related("cluster", "build__build_parameters", "host").get(pk=cluster.instance_id)
+    return Instance.objects.select_related("cluster__server_parameters", "build", "host").get(pk=cluster.instance_id)
 
 
 def visited(cluster: Cluster, purpose: str) -> Cluster:
@@ -55,18 +55,18 @@ def visited(cluster: Cluster, purpose: str) -> Cluster:
     return cluster
 
 
-def test_a_cluster_is_made_and_its_build_then_knows_its_settings(own, host, cluster16):
+def test_a_cluster_is_made_and_it_is_noted_which_settings_it_knows(own, host, cluster16):
     instance = made(own)
     assert (own.wanted, own.made_at is not None) == ("", True)
     assert own.folder.startswith(f"{host.work_directory}/clusters/") and own.folder == instance.address
     assert Path(own.folder, "mark").read_text().strip() == own.mark
     assert own.facts["is_there"] and not own.facts["is_running"] and own.facts["size_bytes"] > 1_000_000
-    rows = instance.build.build_parameters.parameters
+    rows = instance.cluster.server_parameters.parameters
     shared_buffers = {name: rows["shared_buffers"][name] for name in ("kind", "unit", "context", "lowest")}
     assert shared_buffers == {"kind": "integer", "unit": "8kB", "context": "postmaster", "lowest": "16"}
     assert rows["wal_level"]["choices"] == ["minimal", "replica", "logical"]
     assert rows["search_path"]["default"] == '"$user", public'
-    assert "plpgsql" in instance.build.build_parameters.libraries
+    assert "plpgsql" in instance.cluster.server_parameters.libraries
     with psycopg.connect(cluster16.url) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 

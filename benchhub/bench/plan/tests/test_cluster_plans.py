@@ -9,7 +9,7 @@ from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.plan import preview, specs
 from benchhub.bench.plan.form import Draft
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
-from benchhub.catalog.models import BuildParameters, Cluster, Configuration
+from benchhub.catalog.models import Cluster, ClusterParameters, Configuration
 from runners.contract import DataCopy
 from runners.os_settings.script import VERSION
 
@@ -22,8 +22,8 @@ def own(box):
     instance = testing.make_instance(box, "18.1", name="own", address="/data/own", bin_directory="/opt/pg18/bin")
     instance.configuration = Configuration.objects.create(name="As found")
     instance.save()
-    BuildParameters.objects.create(build=instance.build, parameters={"work_mem": WORK_MEM})
-    Cluster.objects.create(instance=instance, folder="/data/own", wanted="", made_at=timezone.now())
+    cluster = Cluster.objects.create(instance=instance, folder="/data/own", wanted="", made_at=timezone.now())
+    ClusterParameters.objects.create(cluster=cluster, parameters={"work_mem": WORK_MEM})
     return instance
 
 

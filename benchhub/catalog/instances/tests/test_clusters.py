@@ -11,7 +11,7 @@ from benchhub.bench import testing as bench
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.catalog.instances import copies
 from benchhub.catalog.instances.clusters import asked_cluster, initdb_options, refusals
-from benchhub.catalog.models import BuildParameters, Cluster, Configuration, Instance, PgBuild
+from benchhub.catalog.models import Cluster, ClusterParameters, Configuration, Instance, PgBuild
 from runners.contract import DataCopy, Outputs
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def typed(probed, as_found):
 def own(engineer, typed, probed):
     engineer.post(reverse("cluster-add", args=[probed.pk]), typed)
     cluster = Cluster.objects.select_related("instance__build", "instance__host").get()
-    BuildParameters.objects.create(build=cluster.instance.build, parameters=PARAMETERS, libraries=["auto_explain"])
+    ClusterParameters.objects.create(cluster=cluster, parameters=PARAMETERS, libraries=["auto_explain"])
     Cluster.objects.update(made_at=timezone.now(), wanted="", folder="/data/tuned")
     cluster.refresh_from_db()
     return cluster
@@ -180,8 +180,29 @@ def test_a_run_is_told_of_the_settings_as_typed_and_as_the_server_shows_them(own
         asked_cluster(own, Configuration.objects.create(name="open", settings={"listen_addresses": "*"}))
 
 
+def test_what_one_host_says_of_a_build_is_not_believed_of_another_host(own):
+    liar = bench.make_host("liar", "192.0.2.66")
+    claimed = {"postgres_sha256": own.instance.build.binary_digest, "version_num": 90600, "version": "9.6.1"}
+    assert PgBuild.from_facts(claimed) != own.instance.build
+    twin = Instance.objects.create(
+        name="twin", host=liar, build=own.instance.build, configuration=own.instance.configuration, database="bench"
+    )
+    false = Cluster.objects.create(instance=twin, folder="/data/twin", wanted="", made_at=timezone.now())
+    ClusterParameters.objects.create(cluster=false, parameters={"work_mem": {"kind": "bool", "context": "user"}})
+    fine = Configuration.objects.create(name="fine", settings={"work_mem": "8MB"})
+    assert refusals(Cluster.objects.get(pk=own.pk), fine) == [] != refusals(false, fine)
+
+
+def test_a_new_cluster_is_checked_by_what_earlier_ones_of_its_build_and_host_know(engineer, own, typed):
+    typed = {**typed, "name": "next", "configuration": Configuration.objects.create(name="x", settings={"no": "1"}).pk}
+    add = reverse("cluster-add", args=[own.instance.host_id])
+    assert "configuration" in engineer.post(add, typed).context["page"].form.errors
+    Instance.objects.update(host=bench.make_host("elsewhere", "192.0.2.67"))
+    assert engineer.post(add, typed).status_code == 302
+
+
 def test_a_cluster_that_was_not_made_yet_can_have_no_configuration(own):
-    BuildParameters.objects.all().delete()
+    ClusterParameters.objects.all().delete()
     own = Cluster.objects.get()
     assert refusals(own, own.instance.configuration) == [
         "BenchHub has not made this cluster yet: its page says how far it is."
@@ -204,7 +225,7 @@ def test_initdb_lets_in_the_account_alone_and_has_the_checksums_asked_for(own, v
 
 def test_a_setting_with_capitals_is_taken_as_the_server_takes_it_and_told_to_a_run_by_its_own_name(own):
     zone = {"TimeZone": {"kind": "string", "context": "user"}}
-    BuildParameters.objects.update(parameters={**PARAMETERS, **zone})
+    ClusterParameters.objects.update(parameters={**PARAMETERS, **zone})
     cluster = Cluster.objects.get()
     for name in ("timezone", "TimeZone", "TIMEZONE"):
         configuration = Configuration(settings={name: "UTC", "WORK_MEM": "1MB"})
