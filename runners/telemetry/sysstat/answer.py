@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from runners.readings import storable
 
-from .metrics import numbers
+from .metrics import GROUPS, numbers
 
 MOST_BYTES = 32 << 20
 MOST_SAMPLES = 200_000  # two days of seconds
@@ -28,6 +29,7 @@ YEARS = range(1970, 2201)
 LONGEST_NAME = 100
 MAGIC = (b"\x96\xd5", b"\xd5\x96")
 STATISTICS = re.compile(rb'"statistics"\s?:\s?\[')
+MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 BETWEEN = re.compile(r"[\s,]{0,1000}")
 UTC_NAMES = ("UTC", "GMT", "UCT")
 CONVERT = "convert it with: sadf -j -- -A {}"
@@ -49,13 +51,18 @@ class UnfitError(ValueError):
     """What was brought cannot be used; the text says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
-    """What sysstat noted of the `interval_s` seconds that end at a time, by 'group.name'."""
+    """What sysstat noted of the `interval_s` seconds that end at a time, as it stands in the file."""
 
     end_epoch_s: int
     interval_s: int
-    values: Mapping[str, float]
+    groups: Mapping[str, Any]
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Return its numbers by 'group.name'. Most samples of a long file lie outside the load: nobody asks them."""
+        return numbers(self.groups)
 
     @property
     def begin_epoch_s(self) -> int:
@@ -157,7 +164,7 @@ class _Elements:
 
 
 def _samples(elements: _Elements) -> Iterator[Sample]:
-    """Yield the samples among elements. One without numbers, or before a restart, is left out."""
+    """Yield the samples among elements. One without any group, or before a restart, is left out."""
     for element in elements:
         if elements.count > MOST_SAMPLES:
             raise UnfitError(TOO_MANY)
@@ -167,13 +174,12 @@ def _samples(elements: _Elements) -> Iterator[Sample]:
 
 def _sample(sample: Mapping[str, Any]) -> Sample | None:
     time = sample.get("timestamp")
-    values = numbers(sample)
-    if not isinstance(time, Mapping) or not values:
+    if not isinstance(time, Mapping) or GROUPS.isdisjoint(sample):
         return None
     interval_s = time.get("interval")
     if not isinstance(interval_s, int) or not 0 < interval_s <= LONGEST_SAMPLE_S:
         return None
-    return Sample(_epoch_s(time), interval_s, values)
+    return Sample(_epoch_s(time), interval_s, sample)
 
 
 def _epoch_s(time: Mapping[str, Any]) -> int:
@@ -183,9 +189,12 @@ def _epoch_s(time: Mapping[str, Any]) -> int:
     """
     if time.get("utc") != 1 and time.get("tz") not in UTC_NAMES:
         raise UnfitError(LOCAL)
+    text = f"{time.get('date')} {time.get('time')}"
+    if not MOMENT.fullmatch(text):
+        raise UnfitError(OUT_OF_TIME)
     try:
-        moment = datetime.strptime(f"{time['date']} {time['time']}"[:40], "%Y-%m-%d %H:%M:%S")
-    except (KeyError, ValueError) as error:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
         raise UnfitError(OUT_OF_TIME) from error
     if moment.year not in YEARS:
         raise UnfitError(OUT_OF_TIME)

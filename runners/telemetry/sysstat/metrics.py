@@ -79,6 +79,7 @@ PLACES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "clock": (("power-management", "cpu-frequency"),),
 }
 NAMES = frozenset(name for mapped in MAPPED for names in alternatives(mapped.source) for name in names)
+GROUPS = frozenset(place[0] for places in PLACES.values() for place in places)
 MOST_ROWS = 2000
 # A disk by its name, or 'dev8-0' by its number, as older versions call it; what is made of others would count twice.
 # Numbers from 240 to 254 are given as drivers come: 'dev253-0' may be a disk, or a volume on one.

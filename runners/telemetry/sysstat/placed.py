@@ -92,14 +92,18 @@ class _Samples:
     longest_s: int = 0
 
     def take(self, sample: Sample) -> None:
+        """Note a sample; one within the load that has no number is none. The numbers of no other are looked at."""
+        is_within = _is_within(sample, self.load)
+        is_new = is_within and sample.end_epoch_s not in self.by_end
+        if is_new and not sample.values:
+            return
         self.count += 1
         self.first_epoch_s = min(self.first_epoch_s, sample.begin_epoch_s)
         self.last_epoch_s = max(self.last_epoch_s, sample.end_epoch_s)
         self.longest_s = max(self.longest_s, sample.interval_s)
-        if _is_within(sample, self.load):
-            self.by_end.setdefault(sample.end_epoch_s, sample)
-        else:
-            self.outside_count += 1
+        if is_new:
+            self.by_end[sample.end_epoch_s] = sample
+        self.outside_count += not is_within
 
     def required(self) -> list[Sample]:
         """Return those within the load by time. Raises UnfitError where there is none, or where none has a metric."""

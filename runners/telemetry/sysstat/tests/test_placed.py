@@ -9,7 +9,7 @@ import pytest
 from runners.telemetry.metrics import BY_NAME
 from runners.telemetry.sysstat import answer
 from runners.telemetry.sysstat.answer import UnfitError
-from runners.telemetry.sysstat.metrics import MAPPED
+from runners.telemetry.sysstat.metrics import MAPPED, numbers
 from runners.telemetry.sysstat.placed import Load, place
 
 RECORDED = Path(__file__).parents[2] / "recorded"
@@ -111,6 +111,14 @@ def test_samples_are_read_to_the_last_one_although_the_file_is_longer_than_what_
 
 def test_as_many_samples_as_there_may_be_are_taken():
     assert values(printed(*[0] * 199_999, sample(1)), duration=1)["cpu_user"] == [65]
+
+
+def test_a_file_of_many_samples_costs_the_numbers_of_those_within_the_load_alone(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(answer, "numbers", lambda groups: looked_at.append(groups) or numbers(groups))
+    content = printed(*(sample(second) for second in (*range(1, 60), *[2] * 1000)))
+    assert values(content)["cpu_user"] == [65] * 4
+    assert len(looked_at) <= 6  # the load's seconds, and one near each end
 
 
 def test_what_is_no_number_of_a_sample_is_left_out():
