@@ -116,6 +116,7 @@ KERNEL_SHOWN = re.compile(
     r"|processor\.max_cstate|idle|transparent_hugepage|hugepages|hugepagesz|default_hugepagesz|numa|numa_balancing"
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)"
 )
+SAID = ("setting", "unit", "source")
 # A switch, a number with its unit, a choice, or some of these by commas: no path, no address, no account.
 PLAIN = re.compile(r"[A-Za-z0-9_.+% -]{0,40}(?:,[A-Za-z0-9_.+% -]{1,40}){0,15}")
 
@@ -140,7 +141,9 @@ def _is_kernel_option(name: str, value: str) -> bool:
 
 
 def is_shown(name: str, value: Any) -> bool:
-    return name in SHOWN and is_plain(value.get("setting", "") if isinstance(value, Mapping) else value)
+    """Tell whether a setting may be shown: by its name, and as all that its server says of it is plain."""
+    parts = [value.get(part) or "" for part in SAID] if isinstance(value, Mapping) else [value]
+    return name in SHOWN and all(map(is_plain, parts))
 
 
 def is_plain(value: Any) -> bool:

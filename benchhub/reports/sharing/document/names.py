@@ -30,6 +30,8 @@ COMMON_FOLDERS = (
     "/boot",
     "/tmp",  # nosec B108
 )
+# What a price without a licence is called unless somebody calls it otherwise.
+UNLICENSED = "Hardware only"
 EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -43,6 +45,7 @@ def of_comparison(comparison: Comparison) -> list[Node]:
     machines = list(dict.fromkeys(machine for system in systems for machine in system.machines))
     models = comparison.prices.price_book.licence_models
     licences = [model for model in models if model.is_licensed]
+    free = [model for model in models if not model.is_licensed and model.name != UNLICENSED]
     return _without_repeats(
         [
             *_aliases("host", "host", ([host.name, _short(host.name), _short(host.address)] for host in hosts)),
@@ -53,8 +56,10 @@ def of_comparison(comparison: Comparison) -> list[Node]:
             *_aliases("address", "address", map(_spellings, _addresses(hosts, instances))),
             *(nodes.name("address", text, "port") for port in _ports(hosts, instances) for text in _port_texts(port)),
             *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
+            *_aliases("vendor", "other machine", ([name] for system in systems for name in _former_machines(system))),
             *_aliases("vendor", "disks", ([machine.disks] for machine in machines)),
             *_aliases("vendor", "licence", ([model.name, model.product] for model in licences)),
+            *_aliases("vendor", UNLICENSED, ([model.name, model.product] for model in free)),
             *_aliases("vendor", "price", ([*texts] for texts in _price_texts(comparison.prices))),
             *_aliases("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
         ]
@@ -72,6 +77,13 @@ def _aliases(about: str, word: str, groups: Iterable[Sequence[str]]) -> Iterator
 def _former_names(system: System) -> list[str]:
     """Return the names of hosts and instance as they were when the system was first planned."""
     return [str(system.description.get(field) or "") for field in ("instance", "server", "driver")]
+
+
+def _former_machines(system: System) -> list[str]:
+    """Return the names of the machines of server and pooler as they were when the system was first planned."""
+    hardware, pooler = (system.description.get(field) for field in ("hardware", "pooler"))
+    own, beside = (part if isinstance(part, Mapping) else {} for part in (hardware, pooler))
+    return [str(own.get("name") or ""), str(beside.get("machine") or "")]
 
 
 def _short(address: str) -> str:

@@ -23,6 +23,8 @@ def _texts(comparison: Comparison, title: str, remarks: str) -> Iterator[tuple[s
     yield from (("Remarks", part.strip()) for part in remarks.replace("\r", "").split("\n\n") if part.strip())
     yield from (("Why unlike protocols are compared", row.reason) for row in comparison.declarations)
     yield from (("What hosts say of themselves", text) for text in comparison.environment_remarks)
+    versions = (str(row.server.get("version") or "") for row in comparison.facts.values())
+    yield from (("What servers say of themselves", text) for text in versions if text)
     for entry in comparison.entries:
         yield "Name of a curve", entry.label
         yield "Name of an experiment", entry.experiment.name
