@@ -64,7 +64,15 @@ class Request(HTTPRequestParser):
             self._refuse(self._too_large())
 
     def received(self, data: bytes) -> int:
+        """Take in what comes, and return how much of it belongs to this request.
+
+        What is sent behind it before it is answered belongs to nobody, and its connection ends with the answer: many
+        answers that nobody reads would otherwise hold a thread each.
+        """
         consumed: int = super().received(data)
+        if self.completed and consumed < len(data) and not self.empty:
+            self.headers["CONNECTION"] = "close"
+            return len(data)
         if not self.completed and self.body_bytes_received > self.limit_bytes:
             self._refuse(self._too_large())
         return consumed

@@ -34,6 +34,8 @@ OPTIONS = {
     # Beyond these, what waits lies in files and not in memory.
     "inbuf_overflow": 64 * 1024,
     "outbuf_overflow": 64 * 1024,
+    # A thread waits for its reader beyond this, so no answer is as long.
+    "outbuf_high_watermark": 2**30,
     # Django reads what a proxy says, where it is told that there is one.
     "clear_untrusted_proxy_headers": False,
     "ident": "BenchHub",

@@ -53,6 +53,10 @@ def opened(port, text):
     return connection
 
 
+def everything(connection):
+    return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
 def is_closed(connection):
     """Wait until the server closes the connection."""
     while True:
@@ -187,11 +191,37 @@ def as_file(environ, start_response):
 
 @pytest.mark.parametrize("answering", [whole, in_pieces, as_file])
 def test_the_answer_to_head_has_no_body_that_would_be_taken_for_the_next_answer(answering):
-    asks = b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    asks = b"HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     with serving(application=answering) as port, closing(opened(port, asks)) as connection:
-        text = b"".join(iter(lambda: connection.recv(65_536), b""))
-    # What comes in chunks ends with its connection: the second is not answered.
-    assert text.count(b"HTTP/1.1 200 OK\r\n") == (2 if answering is whole else 1)
+        text = everything(connection)
+    assert text.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"forged" not in text and text.endswith(b"\r\n\r\n") and b"\r\n0\r\n" not in text
     with serving(application=answering) as port:
         assert "forged" in ask(port)[1]
+
+
+def test_of_requests_in_a_row_the_first_is_answered_and_the_connection_ends():
+    with serving() as port, closing(opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 5)) as connection:
+        text = everything(connection)
+    assert text.count(b"HTTP/1.1 200 OK") == 1 and b"Connection: close" in text
+
+
+def large(environ, start_response):
+    """Answer with 32 MiB, more than waitress lets wait by itself, in one piece or in many."""
+    if environ["PATH_INFO"] == "/":
+        return application(environ, start_response)
+    start_response("200 OK", [("Content-Length", str(32 * 2**20))])
+    return [bytes(2**20)] * 32 if environ["PATH_INFO"] == "/pieces" else [bytes(32 * 2**20)]
+
+
+@pytest.mark.parametrize("path", ["pieces", "whole"])
+def test_long_answers_that_nobody_reads_hold_no_thread_however_many_are_asked_for(monkeypatch, path):
+    monkeypatch.setitem(OPTIONS, "threads", 2)
+    asks = f"GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 3
+    with serving(application=large) as port:
+        greedy = [opened(port, asks) for _ in range(3)]
+        for connection in greedy:
+            assert connection.recv(4) == b"HTTP"  # its answer has begun, and is not read on
+        assert ask(port) == (200, "0 bytes")
+        for connection in greedy:
+            connection.close()
