@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 import socket
 import time
+from contextlib import suppress
 from typing import Any, cast
 
 from waitress.adjustments import Adjustments
@@ -78,8 +79,13 @@ class Channel(HTTPChannel):
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether nothing of it is being answered."""
-        return not self.requests and not self.total_outbufs_len
+        """Tell whether no thread is at work for it: its reader may have an answer still to read."""
+        return not self.requests
+
+    def hang_up(self) -> None:
+        """Have the loop close it: it closes what it can write to, and a reader who takes nothing lets it write nothing."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
 
 
 class Server(TcpWSGIServer):
@@ -90,7 +96,7 @@ class Server(TcpWSGIServer):
         return list(cast(dict[int, Channel], self.active_channels).values())
 
     def maintenance(self, now: Any) -> None:
-        """Close what is idle or late; where connections run out, also those that have waited longest."""
+        """Close what is idle or late; where connections run out, also those that have waited or read for longest."""
         super().maintenance(now)
         channels, moment_s = self.channels, time.monotonic()
         for channel in channels:
@@ -98,11 +104,15 @@ class Server(TcpWSGIServer):
                 channel.will_close = True
         if len(channels) > FULL * self.adj.connection_limit:
             self._make_room(channels)
+        for channel in channels:
+            if channel.will_close:
+                channel.hang_up()
 
     def _make_room(self, channels: list[Channel]) -> None:
         surplus = len(channels) - int(ROOMY * self.adj.connection_limit)
         waiting = [channel for channel in channels if channel.is_waiting]
-        for channel in sorted(waiting, key=lambda channel: channel.creation_time)[:surplus]:
+        # Who has nothing to read any more goes first.
+        for channel in sorted(waiting, key=lambda it: (bool(it.total_outbufs_len), it.creation_time))[:surplus]:
             channel.will_close = True
 
 

@@ -207,11 +207,12 @@ def test_of_requests_in_a_row_the_first_is_answered_and_the_connection_ends():
 
 
 def large(environ, start_response):
-    """Answer with 32 MiB, more than waitress lets wait by itself, in one piece or in many."""
+    """Answer with 32 MiB, more than waitress lets wait by itself, in one piece or in many; or with 6, in `/some`."""
     if environ["PATH_INFO"] == "/":
         return application(environ, start_response)
-    start_response("200 OK", [("Content-Length", str(32 * 2**20))])
-    return [bytes(2**20)] * 32 if environ["PATH_INFO"] == "/pieces" else [bytes(32 * 2**20)]
+    size = 6 * 2**20 if environ["PATH_INFO"] == "/some" else 32 * 2**20
+    start_response("200 OK", [("Content-Length", str(size))])
+    return [bytes(2**20)] * 32 if environ["PATH_INFO"] == "/pieces" else [bytes(size)]
 
 
 @pytest.mark.parametrize("path", ["pieces", "whole"])
@@ -224,4 +225,16 @@ def test_long_answers_that_nobody_reads_hold_no_thread_however_many_are_asked_fo
             assert connection.recv(4) == b"HTTP"  # its answer has begun, and is not read on
         assert ask(port) == (200, "0 bytes")
         for connection in greedy:
+            connection.close()
+
+
+@pytest.mark.parametrize("timeout_s", [1000, 1])
+def test_readers_who_take_hardly_anything_make_room_when_connections_run_out(monkeypatch, timeout_s):
+    monkeypatch.setattr("benchhub.serve.server._connections", lambda: 20)
+    # It is not their silence that ends them at first: as if each took a byte now and then.
+    monkeypatch.setitem(OPTIONS, "channel_timeout", timeout_s)
+    with serving(application=large) as port:
+        readers = [opened(port, b"GET /some HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(22)]
+        assert ask(port) == (200, "0 bytes")
+        for connection in readers:
             connection.close()
