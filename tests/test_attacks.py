@@ -16,6 +16,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware
 from benchhub.reports.tuning.testing import make_series
+from benchhub.ui.csv_cells import harmless
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a rather long engine"
@@ -136,3 +137,8 @@ def test_a_name_that_no_warehouse_can_look_for_is_nowhere(signed_in, address):
 def test_what_is_only_read_refuses_a_stranger_s_change_like_everything_else(signed_in, address):
     assert Client().post(address).status_code == 401
     assert signed_in.post(address).status_code == 403
+
+
+@pytest.mark.parametrize("cell", ["=1", "+1", "-x", "@x", "\uff1d1", "\uff0bx", "\uff0dx", "\uff20x", "\t=1", "\r=1"])
+def test_what_a_spreadsheet_takes_for_a_formula_is_kept_as_text(cell):
+    assert harmless(cell) == f"'{cell}"

@@ -83,7 +83,7 @@ class Channel(HTTPChannel):
         return not self.requests
 
     def hang_up(self) -> None:
-        """Have the loop close it: it closes what it can write to, and a reader who takes nothing lets it write nothing."""
+        """Have the loop close it, which closes what can be written to: not those whose reader takes nothing."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 

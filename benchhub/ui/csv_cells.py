@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# The wide forms as well: a spreadsheet that is set to an East Asian language takes them for the narrow ones.
+FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 
 
 def harmless(cell: Any) -> Any:

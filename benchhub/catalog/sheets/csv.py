@@ -30,7 +30,7 @@ LARGEST_BYTES = 2_000_000
 MOST_LINES, MOST_PROBLEMS = 10_000, 200
 # What a spreadsheet would take for a formula gets a quote before it, which is taken off again.
 WORDS = ("text", "names")
-FORMULA = ("=", "+", "-", "@", "'")
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
 
 
 @dataclass(frozen=True, slots=True)
