@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser
@@ -71,7 +72,7 @@ class Request(HTTPRequestParser):
         """
         consumed: int = super().received(data)
         if self.completed and consumed < len(data) and not self.empty:
-            self.headers["CONNECTION"] = "close"
+            cast(dict[str, str], self.headers)["CONNECTION"] = "close"
             return len(data)
         if not self.completed and self.body_bytes_received > self.limit_bytes:
             self._refuse(self._too_large())

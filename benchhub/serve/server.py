@@ -49,7 +49,7 @@ class Task(WSGITask):
 
     @property
     def is_head(self) -> bool:
-        return bool(self.request.command == "HEAD")
+        return bool(cast(Any, self.request).command == "HEAD")  # its stubs know another type
 
     def get_environment(self) -> dict[str, Any]:
         """Return what the application is told; a file for HEAD it has to write, and not to hand over."""
@@ -85,7 +85,7 @@ class Channel(HTTPChannel):
     def hang_up(self) -> None:
         """Have the loop close it, which closes what can be written to: not those whose reader takes nothing."""
         with suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+            cast(socket.socket, self.socket).shutdown(socket.SHUT_RDWR)
 
 
 class Server(TcpWSGIServer):
