@@ -10,6 +10,7 @@ from http.client import HTTPConnection
 import pytest
 
 from benchhub.serve import request
+from benchhub.serve import server as web_server
 from benchhub.serve.server import OPTIONS, server
 from runners.telemetry.sysstat.answer import MOST_BYTES
 
@@ -25,13 +26,18 @@ def application(environ, start_response):
 
 @contextmanager
 def serving(gate=lambda _headers: False, application=application):
+    with running(gate, application) as web:
+        yield web.effective_port
+
+
+@contextmanager
+def running(gate, application):
     listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
     web = server(application, listener, gate)
     thread = threading.Thread(target=web.run, daemon=True)
     thread.start()
     try:
-        yield port
+        yield web
     finally:
         web.pull_trigger()
         web._map.clear()
@@ -226,6 +232,32 @@ def test_long_answers_that_nobody_reads_hold_no_thread_however_many_are_asked_fo
         assert ask(port) == (200, "0 bytes")
         for connection in greedy:
             connection.close()
+
+
+def test_unread_answers_take_no_more_room_than_there_is_and_an_honest_reader_beside_them_gets_all(monkeypatch):
+    monkeypatch.setattr(web_server, "UNREAD_BYTES", 40 * request.MIB)
+    asks = b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n"
+    with running(lambda _headers: False, large) as web:
+        greedy = [opened(web.effective_port, asks) for _ in range(5)]
+        for connection in greedy:
+            assert connection.recv(4) == b"HTTP"
+        with closing(HTTPConnection("127.0.0.1", web.effective_port, timeout=PATIENCE_S)) as honest:
+            honest.request("GET", "/whole")
+            assert len(honest.getresponse().read()) == 32 * request.MIB
+            held = [channel.held_bytes for channel in web.channels if not channel.will_close]
+            # Each thread may have written a piece since the last count.
+            assert 0 < sum(held) <= (40 + OPTIONS["threads"]) * request.MIB
+            assert min(held) == 0  # what was read whole takes nothing, though its connection is open
+        for connection in greedy:
+            connection.close()
+
+
+def test_a_reader_who_takes_nothing_of_an_answer_beyond_what_may_wait_gives_its_thread_back(monkeypatch):
+    for name, value in {"threads": 1, "outbuf_high_watermark": 4 * request.MIB, "channel_timeout": 1}.items():
+        monkeypatch.setitem(OPTIONS, name, value)
+    with serving(application=large) as port, closing(opened(port, b"GET /pieces HTTP/1.1\r\nHost: x\r\n\r\n")) as stuck:
+        assert stuck.recv(4) == b"HTTP"
+        assert ask(port) == (200, "0 bytes")
 
 
 @pytest.mark.parametrize("timeout_s", [1000, 1])
