@@ -12,7 +12,7 @@ def new_host(name, **fields):
 
 
 def new_system(server, driver=None, label="system"):
-    build, _ = PgBuild.objects.get_or_create(binary_digest="b", defaults={"version": "18.4", "version_num": 180004})
+    build, _ = PgBuild.objects.get_or_create(binary_digest="b", version="18.4", defaults={"version_num": 180004})
     configuration, _ = Configuration.objects.get_or_create(name="c")
     hardware, _ = Hardware.objects.get_or_create(name="h", defaults={"sockets": 1, "cores_per_socket": 4})
     instance = Instance.objects.create(

@@ -39,10 +39,13 @@ Choices = list[tuple[str, Any]]
 
 
 def managed_build(version: str) -> PgBuild:
-    """Return the build of a managed server: its program cannot be read, so its version identifies it."""
+    """Return the build of a managed server: its program cannot be read, so its version identifies it.
+
+    A host may claim that digest for a build of another version: theirs is another one.
+    """
     digest = hashlib.sha256(f"managed PostgreSQL {version}".encode()).hexdigest()
-    defaults = {"version": version, "version_num": version_num(version)}
-    return PgBuild.objects.get_or_create(binary_digest=digest, defaults=defaults)[0]
+    defaults = {"version_num": version_num(version)}
+    return PgBuild.objects.get_or_create(binary_digest=digest, version=version, defaults=defaults)[0]
 
 
 def version_num(version: str) -> int:

@@ -1,3 +1,5 @@
+import hashlib
+
 import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
@@ -159,6 +161,13 @@ def test_a_managed_server_needs_its_version_only(engineer, typed):
     assertContains(answer, 'value="16.4"')
     assert managed_build("16.4") == instance.build
     assert managed_build("16.5") != instance.build
+
+
+def test_a_host_that_claims_the_digest_of_a_managed_server_gives_it_no_other_version():
+    digest = hashlib.sha256(b"managed PostgreSQL 16.4").hexdigest()
+    for version, number in (("9.6.1", 90601), ("10.1", 100001)):
+        PgBuild.from_facts({"postgres_sha256": digest, "version": version, "version_num": number})
+    assert (managed_build("16.4").version, managed_build("16.4").version_num) == ("16.4", 160004)
 
 
 @pytest.mark.parametrize(("version", "number"), [("16.4", 160004), ("9.6.24", 90624), ("10.1", 100001)])
