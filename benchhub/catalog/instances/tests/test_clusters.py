@@ -1,6 +1,9 @@
 """Pages of clusters of BenchHub's own, made by a short form from a build that a probe found; nothing is sent here."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
@@ -191,6 +194,26 @@ def test_what_one_host_says_of_a_build_is_not_believed_of_another_host(own):
     ClusterParameters.objects.create(cluster=false, parameters={"work_mem": {"kind": "bool", "context": "user"}})
     fine = Configuration.objects.create(name="fine", settings={"work_mem": "8MB"})
     assert refusals(Cluster.objects.get(pk=own.pk), fine) == [] != refusals(false, fine)
+
+
+def test_clusters_of_a_build_that_several_hosts_have_are_asked_anew_and_no_others(own):
+    migration = import_module("benchhub.catalog.migrations.0014_what_a_host_says_of_builds_is_its_own")
+    migration.read_shared_ones_anew(apps, None)
+    assert Cluster.objects.get().wanted == ""
+    copied = {"build": own.instance.build, "configuration": own.instance.configuration, "database": "bench"}
+    twin = Instance.objects.create(name="twin", host=bench.make_host("other", "192.0.2.66"), **copied)
+    Cluster.objects.create(instance=twin, folder="/data/twin", wanted="remove", made_at=timezone.now())
+    migration.read_shared_ones_anew(apps, None)
+    assert [cluster.wanted for cluster in Cluster.objects.order_by("pk")] == ["make", "remove"]
+
+
+def test_builds_that_differ_in_their_version_alone_have_a_digest_each_in_the_release_before():
+    migration = import_module("benchhub.catalog.migrations.0014_what_a_host_says_of_builds_is_its_own")
+    for version in ("16.4", "9.6.1"):
+        PgBuild.from_facts({"postgres_sha256": "same", "version_num": 1, "version": version})
+    migration.tell_builds_apart(apps, None)
+    first, second = PgBuild.objects.order_by("pk").values_list("binary_digest", flat=True)
+    assert first == "same" != second
 
 
 def test_a_new_cluster_is_checked_by_what_earlier_ones_of_its_build_and_host_know(engineer, own, typed):
