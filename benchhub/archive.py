@@ -90,12 +90,16 @@ def get(sha256: str, most_bytes: int) -> bytes:
     name = place(sha256)
     packed = _packed(name, most_bytes + most_bytes // PACKED_SHARE + PACKED_BYTES)
     try:
-        content = zlib.decompressobj(GZIP).decompress(packed, most_bytes + 1)
+        content = _inflated(packed, most_bytes + 1)
     except zlib.error as error:
         raise ArchiveError(DAMAGED.format(name)) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ArchiveError(DAMAGED.format(name))
     return content
+
+
+def _inflated(packed: bytes, most_bytes: int) -> bytes:
+    return zlib.decompressobj(GZIP).decompress(packed, most_bytes)
 
 
 def _packed(name: str, most_bytes: int) -> bytes:
