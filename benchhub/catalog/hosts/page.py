@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, QuerySet
 
-from benchhub.analysis.words import GIB, listing
+from benchhub.analysis.words import GIB, count, listing, word
 from benchhub.catalog.models import Hardware, Host, Instance, InterferenceGroup, SourceBuild
 from benchhub.catalog.models.hosts import Approval
 from benchhub.catalog.shared.citations import is_cited
@@ -33,6 +33,7 @@ PACKAGES = {"flock": "util-linux", "setsid": "util-linux", "sha256sum": "coreuti
 FOR_PERCENTILES = ("awk", "gzip")
 LARGEST_SKEW_S = 2
 MOST_SOURCE_BUILDS = 100
+NAMED_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +180,22 @@ def key_stays(runs: Iterable[int]) -> str:
 
 
 def withdrawn_text(approval: Approval) -> str:
-    """Say which grants an approval has ended, and what to do; empty where it has ended none."""
+    """Say which grants an approval has ended, which runs wait for that, and what to do; empty where it ended none."""
     names = listing(approval.withdrawn)
+    if not names:
+        return ""
     return (
         f"The key is another one than before, so that runs may not change settings of {names} any more: test and grant "
-        "it anew if its owner still agrees."
-        if names
-        else ""
+        f"it anew if its owner still agrees.{_waiting_text(approval.waiting_runs)}"
     )
+
+
+def _waiting_text(runs: Sequence[int]) -> str:
+    if not runs:
+        return ""
+    rest = len(runs) - NAMED_RUNS
+    names = [*(f"run {key}" for key in runs[:NAMED_RUNS]), *([count(rest, "more run")] if rest > 0 else [])]
+    return f" In the queue {listing(names)} {word('waits', len(runs), 'wait')} for it: grant it, or cancel."
 
 
 @dataclass(frozen=True, slots=True)

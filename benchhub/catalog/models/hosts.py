@@ -27,9 +27,13 @@ class InterferenceGroup(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What came of the approval of a host key: the names of the instances whose grant has ended with the old key."""
+    """What came of the approval of a host key: the names of the instances whose grant has ended with the old key.
 
-    withdrawn: tuple[str, ...]
+    `waiting_runs` are the keys of the queued runs that were planned with such a grant.
+    """
+
+    withdrawn: tuple[str, ...] = ()
+    waiting_runs: tuple[int, ...] = ()
 
 
 class Host(models.Model):
@@ -134,14 +138,16 @@ class Host(models.Model):
         is_another = offered.exclude(host_key__in=("", host_key)).exists()
         if not offered.update(host_key=host_key, offered_host_key="", trust=Host.Trust.PINNED):
             return None
-        return Approval(self._withdraw_grants() if is_another else ())
+        return self._withdraw_grants() if is_another else Approval()
 
-    def _withdraw_grants(self) -> tuple[str, ...]:
+    def _withdraw_grants(self) -> Approval:
         none = self.instances.model.Grant.NONE
-        granted = self.instances.exclude(grant=none).order_by("name")
-        names = tuple(granted.values_list("name", flat=True))
+        granted = self.instances.exclude(grant=none)
+        changing = {"system__runs__state": "queued", "system__runs__spec__server_settings__restart__isnull": False}
+        runs = granted.filter(**changing).order_by("system__runs").values_list("system__runs", flat=True)
+        approval = Approval(tuple(granted.order_by("name").values_list("name", flat=True)), tuple(runs))
         granted.update(grant=none)
-        return names
+        return approval
 
     def pause(self, reason: str = "") -> None:
         """Let no further run start on the host; what is under way goes on."""

@@ -10,7 +10,7 @@ from benchhub.bench.plan import specs
 from benchhub.bench.plan.fields.systems import system_refusals
 from benchhub.bench.plan.testing import NEW, PLAN, form_of
 from benchhub.bench.queue import gates, queue
-from benchhub.catalog.models import Configuration, Inspection, Instance
+from benchhub.catalog.models import Configuration, Host, Inspection, Instance
 from runners.contract import ServerSettings
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +94,16 @@ def test_a_run_beyond_what_is_granted_now_stays_in_the_queue_and_holds_nothing(
     [gated] = gates.with_gates(Run.objects.filter(pk=run.pk))
     assert gated.gate_ungranted is is_held
     assert any("does not grant any more" in sentence for sentence in gates.sentences(gated)) is is_held
+
+
+def test_another_key_of_the_host_names_the_runs_that_wait_for_the_grant_and_no_others(planner, recipe, theirs):
+    planner.post(NEW, {**planned(recipe, theirs, work_mem="8MB"), "queue": "1"})
+    Host.objects.update(host_key="ssh-ed25519 AAAAold", offered_host_key="ssh-ed25519 AAAAnew")
+    changing = Run.objects.filter(system__configuration__name="other", state="queued").order_by("pk")
+    changing = [run.pk for run in changing if run.spec["server_settings"]]
+    approval = theirs.host.approve("ssh-ed25519 AAAAnew")
+    assert approval.withdrawn == (theirs.name,)
+    assert approval.waiting_runs == tuple(changing) and 0 < len(changing) < Run.objects.count()
 
 
 def test_a_run_that_changes_nothing_waits_for_no_grant(planner, recipe, theirs):

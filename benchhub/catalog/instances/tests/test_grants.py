@@ -6,9 +6,11 @@ from django.utils import timezone
 
 from benchhub.accounts.models import Entry
 from benchhub.bench import testing
+from benchhub.catalog.hosts.page import withdrawn_text
 from benchhub.catalog.instances import grants
 from benchhub.catalog.instances.inspection import Expected, findings
 from benchhub.catalog.models import Configuration, Host, Inspection, Instance
+from benchhub.catalog.models.hosts import Approval
 from runners.contract import ServerSettings
 from runners.inspection.answer import Seen
 
@@ -219,6 +221,19 @@ def test_a_grant_ends_with_the_key_of_the_machine_that_it_was_given_for(engineer
     assert (server.grant, other.grant) == (grant, "reload")
     is_told = [message for message in answer.context["messages"] if "settings of theirs any more" in str(message)]
     assert bool(is_told) == ("settings of theirs" in Entry.objects.latest("pk").detail) == (grant == "none")
+
+
+@pytest.mark.parametrize(
+    ("runs", "end"),
+    [
+        ((), "still agrees."),
+        ((7,), "still agrees. In the queue run 7 waits for it: grant it, or cancel."),
+        (range(1, 8), " run 1, run 2, run 3, run 4, run 5 and 2 more runs wait for it: grant it, or cancel."),
+    ],
+)
+def test_who_ends_a_grant_by_a_key_is_told_which_runs_wait_for_it(runs, end):
+    assert withdrawn_text(Approval(("theirs",), tuple(runs))).endswith(end)
+    assert withdrawn_text(Approval((), tuple(runs))) == ""
 
 
 def finding(sight, **expected):
