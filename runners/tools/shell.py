@@ -76,15 +76,15 @@ def verified(spec: RunSpec, kind: str, query: str, expected: str, then: str = ""
 
     Then a sentence is on stderr. The lines of `then` come before that end: they may read and set $rc.
     """
-    line = shlex.quote(expected)
+    expected_line = shlex.quote(expected)
     other = f'{OTHER_DATA_SET}: found "%s", expected "%s".'
     return f"""\
 rc=0
-found=$({psql(spec, query)} 2>&1) || rc=$?
-first=$(printf '%s\\n' "$found" | head -n 1)
+line=$({psql(spec, query)} 2>&1) || rc=$?
+first=$(printf '%s\\n' "$line" | head -n 1)
 case $rc in
-0)  if [ "$found" != {line} ]; then
-        printf '{other}\\n' "$found" {line} >&2
+0)  if [ "$line" != {expected_line} ]; then
+        printf '{other}\\n' "$line" {expected_line} >&2
         rc=1
     fi ;;
 1)  printf '{NO_DATA_SET.format(kind)}: %s\\n' "$first" >&2 ;;

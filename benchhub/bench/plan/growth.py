@@ -58,21 +58,21 @@ def stop(experiment: Experiment) -> None:
 @transaction.atomic
 def _grow(experiment: Experiment) -> int:
     """Plan the next step, unless another worker has the row or was first; returns how many runs it planned."""
-    locked = Experiment.objects.select_for_update(skip_locked=True).filter(pk=experiment.pk).first()
-    if locked is None or not due().filter(pk=experiment.pk).exists():
+    row = Experiment.objects.select_for_update(skip_locked=True).filter(pk=experiment.pk).first()
+    if row is None or not due().filter(pk=experiment.pk).exists():
         return 0
-    growth, _ = Growth.objects.get_or_create(experiment=locked)
-    runs = list(locked.runs.select_related("result").order_by("position"))
+    growth, _ = Growth.objects.get_or_create(experiment=row)
+    runs = list(row.runs.select_related("result").order_by("position"))
     if reason := _early_stop(runs):
-        _stop(locked, reason)
+        _stop(row, reason)
         return 0
-    step, reason, findings = STEPPERS[locked.grows](locked, runs)
+    step, reason, findings = STEPPERS[row.grows](row, runs)
     growth.found, growth.stopped = findings, Growth.Stopped.NOT
     growth.steps = [*growth.steps, findings] if step else growth.steps
     growth.save(update_fields=["found", "stopped", "steps"])
     if not step:
-        _stop(locked, reason)
-    return len(_plan(locked, step))
+        _stop(row, reason)
+    return len(_plan(row, step))
 
 
 def _early_stop(runs: Sequence[Run]) -> str:

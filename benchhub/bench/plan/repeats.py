@@ -63,18 +63,20 @@ def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run
 
     They come after all others of the experiment. A data set that is no longer there is loaded first.
     """
-    locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
-    systems = {row.system_id: row.system for row in locked.experimentsystem_set.select_related("system__instance")}
-    steps = _steps(locked, systems, levels, repeats)
-    missing = plan.without_data_set(locked, list(dict.fromkeys(step.system for step in steps)))
-    last = locked.runs.aggregate(last=Max("position"))["last"] or 0
-    protocols = {key: Protocol.stored(specs.protocol_form(locked, system)) for key, system in systems.items()}
+    experiment = Experiment.objects.select_for_update().get(pk=experiment.pk)
+    systems = {row.system_id: row.system for row in experiment.experimentsystem_set.select_related("system__instance")}
+    steps = _steps(experiment, systems, levels, repeats)
+    missing = plan.without_data_set(experiment, list(dict.fromkeys(step.system for step in steps)))
+    last = experiment.runs.aggregate(last=Max("position"))["last"] or 0
+    protocols = {key: Protocol.stored(specs.protocol_form(experiment, system)) for key, system in systems.items()}
     # Loads that belong to no level are counted by their repeat.
-    loads = locked.runs.filter(kind=Run.Kind.LOAD, clients=0)
+    loads = experiment.runs.filter(kind=Run.Kind.LOAD, clients=0)
     counts = {system: loads.filter(system=system).count() for system in missing}
     load_steps = [plan.Step(system, repeat=count, kind=Run.Kind.LOAD) for system, count in counts.items()]
     rows = enumerate([*load_steps, *steps], start=last + 1)
-    return plan.save_runs([plan.run_of(locked, step, protocols[step.system.pk], position) for position, step in rows])
+    return plan.save_runs(
+        [plan.run_of(experiment, step, protocols[step.system.pk], position) for position, step in rows]
+    )
 
 
 def _steps(experiment: Experiment, systems: dict[int, System], levels: Sequence[int], repeats: int) -> list[plan.Step]:

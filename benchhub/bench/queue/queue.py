@@ -113,13 +113,13 @@ def _reserve(run: Run, _: Experiment) -> bool:
     try:
         with transaction.atomic():
             Hold.objects.bulk_create(Hold(resource=key, run=run) for key in gates.resources(run))
-            locked = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
+            row = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
             if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
                 _refuse_where_shut(run)
-            if not tenancies.take(locked):
+            if not tenancies.take(row):
                 raise ShutError
-            move(locked, State.RESERVED)
-            Watch.objects.update_or_create(run=locked, defaults=dict(FRESH_WATCH))
+            move(row, State.RESERVED)
+            Watch.objects.update_or_create(run=row, defaults=dict(FRESH_WATCH))
     except (IntegrityError, Run.DoesNotExist, ShutError):
         return False  # another worker was first, another driver's run holds the server, or a gate has just shut
     return True
@@ -148,10 +148,10 @@ def why_not_now(run: Run) -> str:
 
 def _end_in_queue(run: Run, state: State, reason: str) -> bool:
     with transaction.atomic():
-        locked = Run.objects.select_for_update().filter(pk=run.pk, state=State.QUEUED).first()
-        if locked:
-            move(locked, state, reason)
-    return bool(locked)
+        row = Run.objects.select_for_update().filter(pk=run.pk, state=State.QUEUED).first()
+        if row:
+            move(row, state, reason)
+    return bool(row)
 
 
 def _fail_unprepared(run: Run, reason: str) -> bool:

@@ -128,11 +128,11 @@ def store(run: Run, content: bytes, user: Any, token: str = "") -> TelemetryImpo
     it cannot be used."""
     placed = _placed(_required(Run.objects.all(), run), content)  # it takes seconds, in which no lock is held
     with transaction.atomic():
-        locked = _required(Run.objects.select_for_update(of=("self",)), run)
-        _forget(locked)
-        row = TelemetryImport.objects.create(**_fields(locked, placed, content), by=user, token=token)
-        locked.telemetry.model.objects.bulk_create(own.rows(locked, placed.telemetry))
-        _note(locked, f"By {user}: from {row.source_text}.")
+        run = _required(Run.objects.select_for_update(of=("self",)), run)
+        _forget(run)
+        row = TelemetryImport.objects.create(**_fields(run, placed, content), by=user, token=token)
+        run.telemetry.model.objects.bulk_create(own.rows(run, placed.telemetry))
+        _note(run, f"By {user}: from {row.source_text}.")
     return row
 
 
@@ -147,10 +147,10 @@ def _required(runs: QuerySet[Run], run: Run) -> Run:
 @transaction.atomic
 def remove(run: Run, user: Any) -> bool:
     """Take away what was brought from sysstat; its file stays as evidence. False where there is nothing of it."""
-    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
-    if not _forget(locked):
+    run = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    if not _forget(run):
         return False
-    _note(locked, f"Removed by {user}.")
+    _note(run, f"Removed by {user}.")
     return True
 
 
