@@ -1,16 +1,19 @@
 """Measure how pages, lists and the API answer as years of results come in: with 10,000, 100,000 and 1,000,000 runs.
 
 A warehouse of its own holds 50 hosts, 200 systems, and experiments of 80 runs on 2 systems each, copied by SQL from
-one that the tests' rows describe; the newest have 2,000 runs in the queue. Each address is asked of Django itself,
+one that the tests' rows describe; the newest have `--queued` runs in the queue (2,000). One more has 20,000 runs, as
+years of pushes leave under one name. Each address is asked of Django itself,
 without a web server: the median and the worst of `REQUESTS`, after one that warms up. Limits:
 the worst answer within 100 ms at the largest size, and medians there at most 1.5 times those of the smallest, or 10 ms
-more. `--sizes 10000 100000` chooses others, `--profile NAME` prints the statements of addresses with their times.
+more. A tick and the growth of the process's memory are told beside them. `--sizes 10000 100000` chooses others,
+`--profile NAME` prints the statements of addresses with their times.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import resource
 import statistics
 import sys
 import time
@@ -21,6 +24,7 @@ from benchmarks.compared import warehouse
 
 SIZES = (10_000, 100_000, 1_000_000)
 RUNS, HOSTS, SYSTEMS_OF_HOST, QUEUED, REQUESTS = 80, 50, 4, 2000, 7
+PUSHES, TICK = 250, "a tick"  # so many times the runs of the first experiment
 LIMIT_MS, LIMIT_GROWTH, SLACK_MS = 100.0, 1.5, 10.0
 # What triggers would have counted, had they not been off.
 ENDED = """
@@ -40,6 +44,15 @@ ADDRESSES: Mapping[str, str] = {
     "experiments, last page": "/experiments/?page=last",
     "an experiment": "/experiments/{experiment}/",
     "its curve as CSV": "/experiments/{experiment}/curve.csv",
+    "20,000 runs": "/experiments/{pushes}/",
+    "20,000 runs, as CSV": "/experiments/{pushes}/curve.csv",
+    "20,000 runs, last page": "/experiments/{pushes}/?page=last",
+    "20,000 runs, live": "/experiments/{pushes}/live",
+    "20,000 runs, compared": "/compare/?experiment={pushes}",
+    "20,000 runs, API": "/api/v1/experiments/{pushes}/",
+    "20,000 runs, curves by API": "/api/v1/experiments/{pushes}/curves/",
+    "20,000 runs, runs by API": "/api/v1/runs/?experiment={pushes}",
+    "20,000 runs, plan alike": "/experiments/new?like={pushes}",
     "a run": "/runs/{run}/",
     "queue": "/queue/",
     "curves to compare": "/compare/?pick=1",
@@ -59,31 +72,34 @@ ADDRESSES: Mapping[str, str] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--queued", type=int, default=QUEUED)
     parser.add_argument("--profile", nargs="+", default=(), help="addresses by their names")
     options = parser.parse_args()
     with warehouse():
         names = _prototype()
         times: dict[int, dict[str, tuple[float, float]]] = {}
         for size in options.sizes:
-            print(f"{size:,} runs: filled in {_filled(size, names):.0f} s", flush=True)
+            print(f"{size:,} runs: filled in {_filled(size, options.queued, names):.0f} s", flush=True)
             if options.profile:
                 for name in options.profile:
                     _profiled(ADDRESSES[name].format(**names))
             else:
                 times[size] = {name: _asked(address.format(**names)) for name, address in ADDRESSES.items()}
+                times[size][TICK] = _ticked()
+                print(f"  memory {_memory_mb():.0f} MB")
     return 0 if options.profile else _report(times)
 
 
 def _report(times: Mapping[int, Mapping[str, tuple[float, float]]]) -> int:
     sizes, over = list(times), 0
     print(f"{'median / worst, ms':26}" + "".join(f"{size:>20,}" for size in sizes))
-    for name in ADDRESSES:
+    for name in (*ADDRESSES, TICK):
         cells = [times[size][name] for size in sizes]
         is_over = cells[-1][1] > LIMIT_MS or cells[-1][0] > max(LIMIT_GROWTH * cells[0][0], cells[0][0] + SLACK_MS)
         over += is_over
         columns = "".join(f"{f'{median:.0f} / {worst:.0f}':>20}" for median, worst in cells)
         print(f"{name:26}{columns}  {'OVER' if is_over else ''}")
-    print(f"limit: {LIMIT_MS:.0f} ms, growth {LIMIT_GROWTH}; {over} of {len(ADDRESSES)} over")
+    print(f"limit: {LIMIT_MS:.0f} ms, growth {LIMIT_GROWTH}; {over} of {len(ADDRESSES) + 1} over")
     return 1 if over else 0
 
 
@@ -103,7 +119,36 @@ def _prototype() -> dict[str, int]:
         for clients in (1, 2, 4, 8):
             for repeat in range(1, 11):
                 testing.succeeded(testing.make_run(made, system, clients, repeat), 900.0 * clients + repeat)
-    return {"experiment": made.pk, "run": made.runs.first().pk}
+    return {"experiment": made.pk, "run": made.runs.first().pk, "pushes": _pushes(made)}
+
+
+def _pushes(prototype: Any) -> int:
+    """Copy the runs of the prototype PUSHES times into one experiment; returns its key."""
+    from django.db import connection
+
+    from benchhub.bench.models import Attempt, Experiment, ExperimentSystem, Result, Run
+
+    pushes = Experiment.objects.create(**{**_fields(prototype), "id": None, "name": "Pushes"})
+    numbers = f"generate_series(0, {PUSHES - 1}) AS n"
+    run_key, age = "(10 ^ 11)::bigint + n * 1000 + s.position", f"now() - ({PUSHES} - n) * interval '1 day'"
+    of_run = f"FROM {{table}} r JOIN bench_run s ON s.id = r.run_id, {numbers} WHERE s.experiment_id = {prototype.pk}"
+    key = str(pushes.pk)
+    statements = [
+        _copied(ExperimentSystem, "s", f"FROM {{table}} s WHERE s.experiment_id = {prototype.pk}",
+                id="10 ^ 11 + s.position", experiment_id=key, result_count=str(PUSHES * RUNS // 2)),
+        _copied(Run, "s", f"FROM {{table}} s, {numbers} WHERE s.experiment_id = {prototype.pk}",
+                id=run_key, experiment_id=key, uuid="gen_random_uuid()", created_at=age, started_at=age,
+                ended_at=f"{age} + interval '60 s'", position=f"s.position + n * {RUNS}", repeat="s.repeat + n * 10"),
+        _copied(Attempt, "r", of_run, id=run_key, run_id=run_key),
+        _copied(Result, "r", of_run, id=run_key, run_id=run_key, attempt_id=run_key, parsed_at=age,
+                throughput="r.throughput * (1 + ((n * 37) % 50) / 1000.0)"),
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        for statement in statements:
+            cursor.execute(statement)
+        cursor.execute("SET session_replication_role = DEFAULT")
+    return int(key)
 
 
 def _another(first: Any, number: int) -> Any:
@@ -126,7 +171,7 @@ def _fields(row: Any) -> dict[str, Any]:
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
-def _filled(size: int, names: Mapping[str, int]) -> float:
+def _filled(size: int, queued: int, names: Mapping[str, int]) -> float:
     """Copy the prototype until there are so many runs; returns the seconds it took."""
     from django.db import connection
 
@@ -135,7 +180,7 @@ def _filled(size: int, names: Mapping[str, int]) -> float:
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("SELECT count(*) FROM bench_experiment")
         present = cursor.fetchone()[0]
-        for statement in _statements(present, size // RUNS, names["experiment"]):
+        for statement in _statements(present, size // RUNS, queued, names["experiment"]):
             cursor.execute(statement)
         cursor.execute("SET session_replication_role = DEFAULT")
         cursor.execute(ENDED)
@@ -143,7 +188,7 @@ def _filled(size: int, names: Mapping[str, int]) -> float:
     return time.perf_counter() - begun_s
 
 
-def _statements(first: int, last: int, prototype: int) -> list[str]:
+def _statements(first: int, last: int, queued: int, prototype: int) -> list[str]:
     """Return the statements that add experiments `first` to `last`, each with its systems, runs, attempts and results.
 
     Keys follow from the number of the experiment, far beyond those of other rows.
@@ -162,7 +207,7 @@ def _statements(first: int, last: int, prototype: int) -> list[str]:
         f"THEN {system.format(place=0)} ELSE {system.format(place=1)} END"
     )
     age = "now() - (n % 700) * interval '1 day'"
-    is_queued = f"n >= {last - QUEUED // RUNS}"
+    is_queued = f"n >= {last - queued // RUNS}"
     state = f"CASE WHEN {is_queued} THEN 'queued' WHEN (n * 80 + s.position) % 97 = 0 THEN 'failed' ELSE s.state END"
     of_experiment = f"FROM {{table}} s, {numbers} WHERE s.experiment_id = {prototype}"
     of_run = f"FROM {{table}} r JOIN bench_run s ON s.id = r.run_id, {numbers} WHERE s.experiment_id = {prototype}"
@@ -198,6 +243,26 @@ def _asked(address: str) -> tuple[float, float]:
     gc.freeze()
     times_ms = [_time_ms(reader, address) for _ in range(REQUESTS)]
     return statistics.median(times_ms), max(times_ms)
+
+
+def _ticked() -> tuple[float, float]:
+    """Return the median and the worst milliseconds in which due runs are looked for, and undo what was reserved."""
+    from django.db import transaction
+
+    from benchhub.bench.additions import due
+
+    times_ms = []
+    for _ in range(REQUESTS + 1):
+        begun_s = time.perf_counter()
+        with transaction.atomic():
+            due.reserve()
+            transaction.set_rollback(True)
+        times_ms.append(1000 * (time.perf_counter() - begun_s))
+    return statistics.median(times_ms[1:]), max(times_ms[1:])
+
+
+def _memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _reader() -> Any:

@@ -27,9 +27,9 @@ from benchhub.bench.queue import order, permits, queue
 from benchhub.bench.queue.form_policy import PolicyForm
 from benchhub.celery import wake
 from benchhub.reports.curves import csv as curves_csv
-from benchhub.reports.curves import curves, latencies, sweeps
+from benchhub.reports.curves import sweeps
 from benchhub.reports.experiments import growth as experiments_growth
-from benchhub.reports.experiments import queries, tags
+from benchhub.reports.experiments import page, queries, tags
 
 from .curves import CurveGroup, group_of
 from .times import ZONE
@@ -286,8 +286,8 @@ class Experiments(ReadView):
     def curves(self, request: Request, pk: str) -> Response:
         """Return its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
-        runs, systems = list(queries.runs(row)), queries.systems(row)
-        groups = curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs))
+        systems = queries.systems(row)
+        groups = page.groups(row, queries.curve_runs(row, systems), systems)
         if request.accepted_renderer.format == "csv":
             return Response(curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])
@@ -297,7 +297,7 @@ class Experiments(ReadView):
     def growth(self, request: Request, pk: str) -> Response:
         """Return what a search or a decision has found, and what was believed before each of its steps."""
         row = self.get_object()
-        growth = experiments_growth.shown(row, list(queries.runs(row)))
+        growth = experiments_growth.shown(row)
         if growth is None:
             raise problems.Problem(404, "It runs every level as listed: it neither searches nor decides.")
         return Response(Growth(growth).data)

@@ -53,6 +53,11 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         is_held = Q(paused_at__isnull=False, pk__in=Experiment.objects.growing().values("pk"))
         return self.filter(has_queued | is_held).order_by("-priority", age, "pk")
 
+    def next_runs(self, most: int) -> Self:
+        """Return the key of each experiment with those of its next runs in the queue, `most` at most."""
+        queued = Run.objects.queued().filter(experiment=OuterRef("pk")).order_by("position")
+        return self.values_list("pk", ArraySubquery(queued.values("pk")[:most]))
+
     def queue_rows(self, keys: Sequence[int]) -> list[Experiment]:
         """Return the given experiments in this order, with counts and seconds of their runs in the queue."""
         queued = Run.objects.queued().filter(experiment__in=keys).in_numbers()
@@ -322,6 +327,12 @@ class Run(SetAside):
     class Meta:
         indexes = [
             models.Index(fields=["experiment", "position"], condition=Q(state="queued"), name="run_queue"),
+            # What the queue asks of all that waits, however much that is: gates.ALIKE, and what waits for whom.
+            models.Index(
+                fields=["experiment", "system", "kind", "is_canary", "expected_s", "position", "id"],
+                condition=Q(state="queued"),
+                name="run_candidate",
+            ),
             models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
             models.Index(fields=["experiment"], condition=~Q(state__in=list(map(str, FINAL))), name="run_unfinished"),
             models.Index(fields=["experiment"], condition=Q(state__in=["failed", "lost"]), name="run_failed"),

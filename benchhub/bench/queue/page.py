@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -22,6 +23,7 @@ from . import gates
 from .progress import run_seconds_left
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
+CHUNKS = (0, 10, 50, LOOKED_AT)  # so many experiments are asked for their next runs at once
 PER_HOST = 5
 HOSTS_PER_PAGE, EXPERIMENTS_PER_PAGE = 10, 10
 UNKNOWN = datetime.max.replace(tzinfo=UTC)
@@ -72,12 +74,13 @@ class Times:
 
 @dataclass(frozen=True)
 class QueuePage:
-    """The queue at a moment: a lane for each host, and the experiments that wait.
+    """The queue at a moment: a lane for each host, and the keys of the experiments that wait, the next one first.
 
     `is_cut` says whether more runs wait than `lanes` has. Hosts and experiments have pages; `query` says which.
     """
 
     lanes: Sequence[Lane]
+    waiting_keys: Sequence[int]
     is_cut: bool
     query: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,11 +92,12 @@ class QueuePage:
             .select_related("experiment__workload", "watch")
             .order_by("started_at", "pk")
         )
-        queued = queued_runs()
+        waiting_keys = list(Experiment.objects.waiting().values_list("pk", flat=True))
+        queued = queued_runs(waiting_keys)
         waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
         if waiting and not Worker.objects.alive().exists():
             waiting = [replace(row, expected_at=None, is_due=False) for row in waiting]
-        return cls(_lanes(active, waiting), len(queued) == LOOKED_AT, query or {})
+        return cls(_lanes(active, waiting), waiting_keys, len(queued) == LOOKED_AT, query or {})
 
     @property
     def lanes_page(self) -> Page[Lane]:
@@ -103,8 +107,7 @@ class QueuePage:
     @cached_property
     def experiments_page(self) -> Page[int]:
         """Return the keys of the experiments that one page shows, in the order in which their runs are taken."""
-        keys = Experiment.objects.waiting().values_list("pk", flat=True)
-        return Paginator(list(keys), EXPERIMENTS_PER_PAGE).get_page(self.query.get("experiments"))
+        return Paginator(self.waiting_keys, EXPERIMENTS_PER_PAGE).get_page(self.query.get("experiments"))
 
     @cached_property
     def experiments(self) -> list[Experiment]:
@@ -123,18 +126,28 @@ def version() -> str:
     )
 
 
-def queued_runs() -> list[Run]:
-    """Return the next runs of the queue with their gates: keys first, as a gate costs more than a place in the order.
+def queued_runs(experiments: Sequence[int]) -> list[Run]:
+    """Return the next runs of these experiments with their gates: keys first, as a gate costs more than a place.
 
     What waits for another experiment's end comes after that, whatever its priority.
     """
-    keys = list(Run.objects.queued().next_first().values_list("pk", flat=True)[:LOOKED_AT])
+    keys = _next_keys(experiments)
     places = {key: place for place, key in enumerate(keys)}
     runs = gates.gated(keys).prefetch_related(
         Prefetch("experiment", Experiment.objects.only("name", "rest_s")),
         Prefetch("system", System.objects.select_related("driver", "instance__host").defer(*_heavy(""))),
     )
     return sorted(runs, key=lambda run: (run.gate_occupied, places[run.pk]))
+
+
+def _next_keys(experiments: Sequence[int]) -> list[int]:
+    """Return the keys of the next runs, experiment by experiment: the whole queue may be long, and is not sorted."""
+    keys: list[int] = []
+    for first, last in pairwise(CHUNKS):
+        if len(keys) < LOOKED_AT and (chunk := experiments[first:last]):
+            runs_by_key = dict(Experiment.objects.filter(pk__in=chunk).next_runs(LOOKED_AT))
+            keys += (run for experiment in chunk for run in runs_by_key[experiment])
+    return keys[:LOOKED_AT]
 
 
 def _with_hosts(runs: Any) -> Any:
@@ -240,7 +253,6 @@ def _lanes(active: Iterable[Run], waiting: Iterable[Waiting]) -> list[Lane]:
 
 
 def _count(lanes: Mapping[int, Lane]) -> None:
-    queued = Run.objects.queued().order_by().values("system__driver").annotate(count=Count("pk"))
-    for host, count in queued.values_list("system__driver", "count"):
-        if host in lanes:
-            lanes[host].queued = count
+    counts = dict(Run.objects.queued().order_by().values_list("system").annotate(Count("pk")))
+    for system, host in System.objects.filter(pk__in=counts, driver__in=lanes).values_list("pk", "driver"):
+        lanes[host].queued += counts[system]

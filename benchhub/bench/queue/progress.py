@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TextIO
 
+from django.db.models import Count, F, Q, QuerySet, Sum
+
 from benchhub.analysis.words import count, listing
 from benchhub.bench.models import Run
-from benchhub.bench.models.states import State
+from benchhub.bench.models.states import FINAL, State
 
 BAR_WIDTH = 28
 LOAD_GUESS_S = 10.0
@@ -32,16 +35,52 @@ def counted(kinds: Mapping[str, int], done: Mapping[str, int] | None = None) -> 
     return listing(parts) or "0 runs"
 
 
-def seconds_left(runs: Sequence[Run]) -> float:
-    """Estimate the seconds left by what ended runs took beyond their load; a data set takes as long as the last one."""
-    ended = [run for run in runs if run.is_final and run.started_at and run.ended_at]
-    extras_s = [_taken_s(run) - run.expected_s for run in ended if run.kind == Run.Kind.MEASURE]
-    loads_s = [_taken_s(run) for run in ended if run.kind == Run.Kind.LOAD]
-    extra_s = sum(extras_s) / len(extras_s) if extras_s else STEPS_GUESS_S
-    load_s = loads_s[-1] if loads_s else LOAD_GUESS_S
-    rest_s = runs[0].experiment.rest_s if runs else 0
-    waiting = [run for run in runs if not run.is_final]
-    return sum(load_s if run.kind == Run.Kind.LOAD else run.expected_s + max(0.0, extra_s) + rest_s for run in waiting)
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The runs of one kind that are in one state: `load_s` is of all their loads together.
+
+    `timed` of them have a start and an end, and took `taken_s` in all for loads of `timed_load_s`.
+    """
+
+    kind: str
+    state: str
+    runs: int
+    load_s: int = 0
+    timed: int = 0
+    taken_s: float = 0.0
+    timed_load_s: int = 0
+    cancelling: int = 0
+
+
+def tallies(runs: QuerySet[Run]) -> list[Tally]:
+    """Count the runs by kind and state, in one query."""
+    is_timed = Q(started_at__isnull=False, ended_at__isnull=False)
+    rows = runs.order_by().values("kind", "state").annotate(
+        runs=Count("pk"),
+        load_s=Sum("expected_s"),
+        timed=Count("pk", filter=is_timed),
+        taken=Sum(F("ended_at") - F("started_at"), filter=is_timed, default=timedelta()),
+        timed_load_s=Sum("expected_s", filter=is_timed, default=0),
+        cancelling=Count("cancel_asked_at"),
+    )  # fmt: skip
+    return [Tally(taken_s=row.pop("taken").total_seconds(), **row) for row in rows]
+
+
+def seconds_left(tallies: Iterable[Tally], rest_s: float = 0) -> float:
+    """Estimate the seconds left by what ended runs took beyond their load; a data set takes as long as others did."""
+    rows = list(tallies)
+    ended = [row for row in rows if row.state in FINAL and row.timed]
+    measured = [row for row in ended if row.kind == Run.Kind.MEASURE]
+    loads = [row for row in ended if row.kind == Run.Kind.LOAD]
+    extra_s = _mean([row.taken_s - row.timed_load_s for row in measured], measured, STEPS_GUESS_S)
+    load_s = _mean([row.taken_s for row in loads], loads, LOAD_GUESS_S)
+    waiting = [row for row in rows if row.state not in FINAL]
+    beside_s = max(0.0, extra_s) + rest_s
+    return sum(row.runs * load_s if row.kind == Run.Kind.LOAD else row.load_s + row.runs * beside_s for row in waiting)
+
+
+def _mean(sums: Sequence[float], rows: Sequence[Tally], otherwise: float) -> float:
+    return sum(sums) / sum(row.timed for row in rows) if rows else otherwise
 
 
 def run_seconds_left(run: Run, at: datetime, extras: Extras) -> float:
@@ -89,11 +128,6 @@ def _whole_s(run: Run, extras: Extras) -> float:
 
 def _key(run: Run) -> tuple[int, str]:
     return run.experiment_id, run.kind
-
-
-def _taken_s(run: Run) -> float:
-    assert run.started_at is not None and run.ended_at is not None
-    return (run.ended_at - run.started_at).total_seconds()
 
 
 def clock(seconds: float) -> str:
@@ -160,7 +194,12 @@ class Progress:
         full = round(done * BAR_WIDTH)
         now = next((f" {run}" for run in runs if not run.is_final and run.state != State.QUEUED), "")
         bar = "#" * full + "." * (BAR_WIDTH - full)
-        return f"  [{bar}] {len(self.printed_keys)}/{len(runs)}  about {clock(seconds_left(runs))} left {now}"[:110]
+        return f"  [{bar}] {len(self.printed_keys)}/{len(runs)}  about {clock(_left_s(runs))} left {now}"[:110]
+
+
+def _left_s(runs: Sequence[Run]) -> float:
+    rows = Run.objects.filter(pk__in=[run.pk for run in runs])
+    return seconds_left(tallies(rows), runs[0].experiment.rest_s) if runs else 0.0
 
 
 def _kinds(runs: Sequence[Run]) -> str:

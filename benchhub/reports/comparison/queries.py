@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Level, Protocol, Run
+from benchhub.reports.curves import newest
 from benchhub.reports.curves.verdicts import with_counts
 
 Key = tuple[int, int]
@@ -65,8 +66,10 @@ def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
 
 
 def runs(keys: Sequence[Key]) -> list[Run]:
-    """Return all measuring runs of the given curves, whatever their state, each with the digest of its facts."""
-    rows = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE).select_related("system__instance", "result")
+    """Return the newest measuring runs of each level of the given curves, whatever their state, each with the digest
+    of its facts."""
+    measuring = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE)
+    rows = newest.of_levels(measuring).select_related("system__instance", "result")
     unread_fields = ("spec", "system__description", "result__measures", "result__remarks")
     return list(with_counts(rows).defer(*unread_fields).order_by("experiment", "position"))
 

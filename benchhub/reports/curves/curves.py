@@ -60,13 +60,14 @@ class Group:
     refusal: str = ""
 
 
-def groups(runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN) -> list[Group]:
-    """Return a group for each planned protocol, in the order of the plan; different protocols never share one.
+def groups(
+    digests: Sequence[str], runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN
+) -> list[Group]:
+    """Return a group for each planned protocol by its digest; different protocols never share one.
 
     `histograms` are the latencies of the runs. Open loops have no group: their axis is the offered rate
     (sweeps.py).
     """
-    digests = dict.fromkeys(run.protocol_id for run in runs if run.kind == Run.Kind.MEASURE and not run.rate_tps)
     return [_group(number, key, runs, systems, histograms) for number, key in enumerate(digests, start=1)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db.models import F, FloatField, QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
@@ -14,6 +15,7 @@ from benchhub.analysis.doubts.verdict import CurveFacts, RunFacts, Verdict
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 
+from . import newest
 from .curves import is_point
 
 
@@ -37,7 +39,8 @@ def of_curve(runs: Sequence[Run]) -> Verdict:
     points = {run.pk: _facts(run) for run in counting if is_point(run, run.protocol_id)}
     verdicts = {pk: verdict.of_doubts(facts.doubts) for pk, facts in points.items()}
     ended = sum(run.is_final and run.state != State.CANCELLED for run in counting)
-    return verdict.of_curve(CurveFacts(points, len(counting), ended - len(points), verdicts))
+    judged = verdict.of_curve(CurveFacts(points, len(counting), ended - len(points), verdicts))
+    return replace(judged, doubts=(*judged.doubts, *newest.doubts(counting)))
 
 
 def _facts(run: Run) -> RunFacts:

@@ -9,6 +9,8 @@ from benchhub.analysis.statistics.spread import Spread, summarise
 from benchhub.bench.models import Experiment, Growth, Run
 from benchhub.bench.models.states import State
 
+from . import queries
+
 NEXT = {
     "first": "The first levels are spread over the range by ratio, as throughput bends by ratio.",
     "later": "A run at this level would, by what is believed now, most probably settle which level is good enough.",
@@ -104,12 +106,12 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def shown(experiment: Experiment, runs: list[Run]) -> Shown | None:
-    """Return the growth of an experiment; None where it does not grow. `runs` have results and are in their order."""
+def shown(experiment: Experiment) -> Shown | None:
+    """Return the growth of an experiment, whose budget bounds its runs; None where it does not grow."""
     if not experiment.grows:
         return None
     growth = Growth.objects.filter(experiment=experiment).first()
-    measuring = [run for run in runs if run.kind == Run.Kind.MEASURE]
+    measuring = list(queries.runs(experiment).filter(kind=Run.Kind.MEASURE))
     findings = growth.found if growth else {}
     budget_left = findings.get("pairs_left", findings.get("runs_left"))
     return Shown(

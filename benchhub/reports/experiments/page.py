@@ -16,9 +16,10 @@ from benchhub.analysis.protocol.digest import labels
 from benchhub.analysis.statistics import resemblance
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
 from benchhub.bench.models import Experiment, Run, System, Worker
-from benchhub.bench.models.states import State
+from benchhub.bench.models.states import FINAL, State
+from benchhub.bench.queue.progress import tallies
 from benchhub.reports.comparison.answers.fastest import Fastest, fastest
-from benchhub.reports.curves import curves, figures, latencies, sweeps, verdicts
+from benchhub.reports.curves import curves, figures, latencies, sweeps
 from benchhub.reports.curves.curves import SystemCurve
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.models import Tag
@@ -45,7 +46,8 @@ class ExperimentPage:
 
     @cached_property
     def runs(self) -> list[Run]:
-        return list(verdicts.with_counts(self.rows))
+        """Return the runs that curves and verdicts are made of."""
+        return queries.curve_runs(self.experiment, self.systems)
 
     @cached_property
     def systems(self) -> list[System]:
@@ -53,7 +55,7 @@ class ExperimentPage:
 
     @cached_property
     def groups(self) -> list[curves.Group]:
-        return groups(self.runs, self.systems)
+        return groups(self.experiment, self.runs, self.systems)
 
     @property
     def protocol(self) -> list[str]:
@@ -75,8 +77,12 @@ class ExperimentPage:
 
     @cached_property
     def progress(self) -> Progress:
-        is_live = not all(run.is_final for run in self.runs)
-        return progress(self.runs, is_worked_on=not is_live or Worker.objects.alive().exists())
+        rows = tallies(self.experiment.runs.all())
+        is_live = any(row.state not in FINAL for row in rows)
+        return progress(rows, self.experiment.rest_s, is_worked_on=not is_live or self._is_worked_on())
+
+    def _is_worked_on(self) -> bool:
+        return Worker.objects.alive().exists() and not queries.is_out_of_sight(self.experiment)
 
     @cached_property
     def provenance(self) -> list[str]:
@@ -85,14 +91,12 @@ class ExperimentPage:
 
     @cached_property
     def growth(self) -> growth.Shown | None:
-        return growth.shown(self.experiment, self.runs)
+        return growth.shown(self.experiment)
 
     @property
     def added(self) -> int:
         """Count the runs beyond the repeats of the plan; a plan that grows has none."""
-        if self.experiment.grows:
-            return 0
-        return sum(run.kind == Run.Kind.MEASURE and run.repeat > self.experiment.repeats for run in self.runs)
+        return 0 if self.experiment.grows else queries.added(self.experiment)
 
     @cached_property
     def sweeps(self) -> list[sweeps.Sweep]:
@@ -209,5 +213,6 @@ class Section:
         return max(self.notes, key=lambda note: note.verdict.weight)
 
 
-def groups(runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
-    return curves.groups(runs, systems, latencies.of_runs(run.pk for run in runs if not run.rate_tps))
+def groups(experiment: Experiment, runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
+    histograms = latencies.of_runs(run.pk for run in runs if not run.rate_tps)
+    return curves.groups(queries.protocols(experiment), runs, systems, histograms)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchhub.bench.models import Run
-from benchhub.bench.models.states import ACTIVE, State
-from benchhub.bench.queue.progress import counted, seconds_left
+from benchhub.bench.models.states import ACTIVE, FINAL, State
+from benchhub.bench.queue.progress import Tally, counted, seconds_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +43,30 @@ class Progress:
         return self.ended < self.planned
 
 
-def progress(runs: Sequence[Run], *, is_worked_on: bool = True) -> Progress:
+def progress(tallies: Sequence[Tally], rest_s: float, *, is_worked_on: bool = True) -> Progress:
     """Count the runs, and estimate the time that is left where it can be told: not while nobody works on them."""
-    is_known = is_worked_on and not any(run.is_out_of_sight for run in runs)
-    states = Counter(run.state for run in runs)
+    ended = [row for row in tallies if row.state in FINAL]
+    unsuccessful = [row for row in ended if row.state in (State.FAILED, State.LOST)]
+    cancelled = [row for row in ended if row.state == State.CANCELLED]
     return Progress(
-        planned=len(runs),
-        ended=sum(run.is_final for run in runs),
-        active=sum(states[state] for state in ACTIVE),
-        unsuccessful=states[State.FAILED] + states[State.LOST],
-        cancelled=states[State.CANCELLED],
-        remaining_s=seconds_left(runs) if is_known else None,
-        planned_kinds=Counter(run.kind for run in runs),
-        done_kinds=Counter(run.kind for run in runs if run.is_final and run.state != State.CANCELLED),
-        cancelling=sum(bool(run.cancel_asked_at) and not run.is_final for run in runs),
+        planned=_count(tallies),
+        ended=_count(ended),
+        active=_count(row for row in tallies if row.state in ACTIVE),
+        unsuccessful=_count(unsuccessful),
+        cancelled=_count(cancelled),
+        remaining_s=seconds_left(tallies, rest_s) if is_worked_on else None,
+        planned_kinds=_by_kind(tallies),
+        done_kinds=_by_kind(row for row in ended if row.state != State.CANCELLED),
+        cancelling=sum(row.cancelling for row in tallies if row.state not in FINAL),
     )
+
+
+def _count(tallies: Iterable[Tally]) -> int:
+    return sum(row.runs for row in tallies)
+
+
+def _by_kind(tallies: Iterable[Tally]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in tallies:
+        counts[row.kind] += row.runs
+    return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
@@ -13,6 +13,7 @@ from django.db.models import (
     ExpressionWrapper,
     F,
     IntegerField,
+    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -23,6 +24,7 @@ from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
 from benchhub.bench.models.states import FINAL, State
+from benchhub.reports.curves import newest, verdicts
 
 GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
 HAS_RUNS_LEFT = Exists(Run.objects.unfinished().filter(experiment=OuterRef("pk")))
@@ -106,6 +108,36 @@ def runs(experiment: Experiment) -> QuerySet[Run]:
     """Return all runs in the order of the plan, with system, result and watch; the table narrows them."""
     rows = experiment.runs.for_table().select_related("system__instance")
     return rows.defer("spec", "result__measures", "result__remarks")
+
+
+def curve_runs(experiment: Experiment, systems: Sequence[System]) -> list[Run]:
+    """Return the newest runs of each level in the order of the plan, each with its result, its counts and its system.
+
+    Systems are not read again for each of many runs.
+    """
+    rows = newest.of_levels(experiment.runs.all()).select_related("result")
+    unread_fields = ("spec", "result__measures", "result__remarks")
+    runs = list(verdicts.with_counts(rows).defer(*unread_fields).order_by("position"))
+    by_key = {system.pk: system for system in systems}
+    for run in runs:
+        run.experiment, run.system = experiment, by_key[run.system_id]
+    return runs
+
+
+def protocols(experiment: Experiment) -> list[str]:
+    """Return the digests of the protocols that its curves are measured by, in the order of the plan."""
+    measuring = experiment.runs.filter(kind=Run.Kind.MEASURE, rate_tps=0).order_by().values_list("protocol")
+    return [digest for digest, _ in measuring.annotate(first=Min("position")).order_by("first")]
+
+
+def added(experiment: Experiment) -> int:
+    """Count the measuring runs beyond the repeats of the plan."""
+    return experiment.runs.filter(kind=Run.Kind.MEASURE, repeat__gt=experiment.repeats).count()
+
+
+def is_out_of_sight(experiment: Experiment) -> bool:
+    """Tell whether a run of it is under way on a host that is not reached."""
+    return experiment.runs.active().filter(watch__unreachable_since__isnull=False).exists()
 
 
 def protocol_forms(digests: Iterable[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Result, Run, System, Watch
 from benchhub.bench.plan import plan, specs
 from benchhub.bench.plan.systems import asked_system, system_under_test
-from benchhub.bench.queue.progress import clock, expected_end, run_seconds_late, run_seconds_left, seconds_left
+from benchhub.bench.queue.progress import clock, expected_end, run_seconds_late, run_seconds_left, seconds_left, tallies
 from benchhub.catalog.models import DataSet, Hardware, Workload
 
 pytestmark = pytest.mark.django_db
@@ -192,7 +192,8 @@ def test_a_rate_that_was_offered_tells_nothing_of_how_fast_a_closed_loop_is(syst
 def test_the_time_left_counts_loads_loads_of_data_sets_and_rests(systems):
     runs = queued(systems, client_levels=[1], repeats=1, rest_s=60)
     # Two data sets at 10 s, and two runs of 3 s of load, 0.7 s of steps and a rest of 60 s.
-    assert seconds_left(runs) == pytest.approx(2 * 10 + 2 * (3 + 0.7 + 60))
+    rows = tallies(runs[0].experiment.runs.all())
+    assert seconds_left(rows, rest_s=60) == pytest.approx(2 * 10 + 2 * (3 + 0.7 + 60))
     assert seconds_left([]) == 0
 
 

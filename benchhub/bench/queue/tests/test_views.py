@@ -20,10 +20,11 @@ from benchhub.ui import feeds
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-# session, user; version: events, runs, experiments, hosts, periods; active; queued: keys, gates, experiments, systems;
+# session, user; version: events, runs, experiments, hosts, periods; active; waiting, their runs, gates, experiments,
+# systems;
 # rests, windows, periods, workers, hosts in trouble,
-# counts of hosts; experiments that wait: keys, rows, counts
-QUEUE_QUERIES = 21
+# counts by system, their hosts; experiments that wait: rows, counts
+QUEUE_QUERIES = 22
 
 
 def hours(owner, start, end):
@@ -154,7 +155,7 @@ def test_nobody_can_say_when_a_paused_experiment_starts_and_it_holds_up_no_other
 
 
 def forecast(now, free=None, times=None):
-    queued = queue_page.queued_runs()
+    queued = queue_page.queued_runs(Experiment.objects.waiting().values_list("pk", flat=True))
     return queue_page.forecast(queued, free or {}, times or queue_page.times(queued, now), now)
 
 

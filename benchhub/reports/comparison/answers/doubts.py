@@ -17,7 +17,7 @@ from benchhub.bench.plan.warnings import described_twice
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.curves import verdicts
 
-AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift")
+AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift", "newest-runs")
 FEW_DOUBTS = 4
 
 

@@ -19,7 +19,7 @@ from benchhub.reports.board import trends
 from benchhub.reports.comparison import queries as comparison_queries
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
-from benchhub.reports.curves import curves, sweeps
+from benchhub.reports.curves import sweeps
 from benchhub.reports.experiments import queries
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +86,7 @@ def test_the_page_says_the_capacity_and_that_latency_includes_the_lag_and_has_no
     assertContains(page, "offered rate (TPS)")
     assertContains(page, "50% were late or skipped")
     assertNotContains(page, "Throughput and latency against clients")
-    assert curves.groups(list(queries.runs(measured)), queries.systems(measured)) == []
+    assert queries.protocols(measured) == []
 
 
 def test_a_comparison_never_puts_them_on_the_axis_of_clients(reader, measured):

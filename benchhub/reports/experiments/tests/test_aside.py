@@ -10,8 +10,8 @@ from benchhub.bench.models import Run
 from benchhub.bench.results import aside
 from benchhub.catalog.models import Hardware
 from benchhub.reports.curves import csv as curves_csv
-from benchhub.reports.curves import curves, verdicts
-from benchhub.reports.experiments import queries
+from benchhub.reports.curves import verdicts
+from benchhub.reports.experiments import page, queries
 
 pytestmark = pytest.mark.django_db
 
@@ -40,8 +40,13 @@ def runs():
     return runs
 
 
+def groups(experiment):
+    systems = queries.systems(experiment)
+    return page.groups(experiment, queries.curve_runs(experiment, systems), systems)
+
+
 def curve_of(experiment):
-    [group] = curves.groups(list(queries.runs(experiment)), queries.systems(experiment))
+    [group] = groups(experiment)
     [system_curve] = group.curves
     return system_curve
 
@@ -57,9 +62,7 @@ def test_a_run_set_aside_leaves_the_curve_and_its_spread_and_comes_back(runs, ad
     )  # (100 x 110) ** 0.5
     assert [run.run for run in system_curve.aside] == [runs[2].pk]
     assert runs[2] not in Run.objects.measured()
-    assert "30.0" not in curves_csv.curves_csv(
-        curves.groups(list(queries.runs(experiment)), queries.systems(experiment))
-    )
+    assert "30.0" not in curves_csv.curves_csv(groups(experiment))
     assert aside.put_back(Run.objects.get(pk=runs[2].pk), ada)
     assert curve_of(experiment).curve.levels[0].throughput.n == 3
     assert curve_of(experiment).aside == ()
@@ -69,7 +72,7 @@ def test_a_run_set_aside_has_a_result_and_the_verdict_on_its_curve_does_not_call
     experiment = runs[0].experiment
 
     def codes():
-        return verdicts.of_curve(list(verdicts.with_counts(queries.runs(experiment)))).codes
+        return verdicts.of_curve(queries.curve_runs(experiment, queries.systems(experiment))).codes
 
     aside.set_aside(runs[2], ada, "A backup ran.")
     assert "runs-lost" not in codes()

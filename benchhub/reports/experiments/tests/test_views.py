@@ -16,8 +16,9 @@ from benchhub.catalog.models import LicenceModel, ListPrice
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, experiment, tags, systems, runs, latencies, licence models, prices, rates, sheets; count, page, limits
-EXPERIMENT_QUERIES = 14
+# Session, user, experiment, tags, systems, runs, protocols, latencies, licence models, prices, rates, sheets; count,
+# page; counts by state, repeats that were added; limits
+EXPERIMENT_QUERIES = 17
 
 
 @pytest.fixture
