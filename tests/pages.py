@@ -38,6 +38,7 @@ PAGES = {
     "experiment-repeats": "experiment",
     "queue": None,
     "results-import": None,
+    "archive": None,
     "experiment-policy": "experiment",
     "experiment-tags": "experiment",
     "experiment-times": "experiment",

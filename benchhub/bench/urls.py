@@ -13,6 +13,7 @@ from .webhooks import views as webhooks
 urlpatterns = [
     path("health", operations.health, name="health"),
     path("metrics", operations.metrics, name="metrics"),
+    path("archive/", operations.archive, name="archive"),
     path("standstill", operations.standstill, name="standstill"),
     path("instances/<int:pk>/test", inspection.instance_test, name="instance-test"),
     path("instances/<int:pk>/test/ask", inspection.ask, name="instance-test-ask"),

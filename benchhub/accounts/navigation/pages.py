@@ -80,6 +80,7 @@ GROUPS = (
         Page("Users", "users", words="accounts roles permits"),
         Page("Audit log", "audit-log", words="who did what"),
         Page("Webhooks", "webhooks", words="notices"),
+        Page("Archive", "archive", words="old files retention s3 disk space"),
     )),
 )  # fmt: skip
 # Pages that the menu has elsewhere and the search finds as well.

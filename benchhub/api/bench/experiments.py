@@ -287,7 +287,7 @@ class Experiments(ReadView):
         """Return its curves, one group for each protocol; as CSV with Accept: text/csv."""
         row = self.get_object()
         systems = queries.systems(row)
-        groups = page.groups(row, queries.curve_runs(row, systems), systems)
+        groups = page.groups(row, queries.curve_runs(row), systems)
         if request.accepted_renderer.format == "csv":
             return Response(curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups))
         return Response([group_of(row.pk, group) for group in groups])

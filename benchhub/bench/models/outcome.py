@@ -42,6 +42,9 @@ class ArchiveRule(models.Model):
     last_file = models.BigIntegerField(default=0, help_text="The file that the present pass has come to.")
     trouble = models.TextField(blank=True, help_text="Why a file of the present pass could not be moved.")
 
+    moved_at = models.DateTimeField(null=True, help_text="When the worker last moved files.")
+    moved_files = models.PositiveBigIntegerField(default=0, help_text="So many since the rule was set.")
+
     objects = ArchiveRuleQuerySet.as_manager()
 
     class Meta:

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from functools import wraps
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 
@@ -19,6 +20,7 @@ from benchhub.ui.middleware import Handler
 
 from . import doctor, vitals
 from . import metrics as formats
+from .archive_page import CHECK, LOOK, ArchivePage
 
 REFUSED = "Send the token of METRICS_TOKEN as 'Authorization: Bearer ...', or sign in.\n"
 
@@ -75,3 +77,14 @@ def metrics(_request: HttpRequest) -> HttpResponse:
         connection.close()
         values = None
     return HttpResponse(formats.text(values, vitals.broker_depth()), content_type=formats.CONTENT_TYPE)
+
+
+def archive(request: HttpRequest) -> HttpResponse:
+    """Show the archive; POST sets its rule, or looks what one would move, or checks files of the archive."""
+    page = ArchivePage.load(request.POST if request.method == "POST" else None)
+    is_question = bool({CHECK, LOOK} & request.POST.keys())
+    if request.method == "POST" and not is_question and page.form.is_valid():
+        page.form.save()
+        messages.success(request, "The rule is saved." if page.rule else "Nothing moves by itself from now on.")
+        return redirect("archive")
+    return render(request, "bench/archive.html", {"page": page})

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -52,8 +52,10 @@ def movable(after_days: int) -> Extent:
     return _extent(Evidence.objects.movable(_cutoff(after_days)))
 
 
-def archived() -> Extent:
-    return _extent(Evidence.objects.archived())
+def archived(most: int | None = None) -> Extent:
+    """Return what the archive holds, of `most` files at most where a number is given."""
+    files = Evidence.objects.archived()
+    return _extent(files if most is None else files.order_by("pk")[:most])
 
 
 def _extent(files: QuerySet[Evidence]) -> Extent:
@@ -87,6 +89,7 @@ def move_due() -> None:
         last_file=0 if is_over else outcome.last_file,
         next_look_at=Now() + (REST if is_over else timedelta()),
         trouble=trouble,
+        **({} if is_over else {"moved_at": Now(), "moved_files": F("moved_files") + outcome.extent.files}),
     )
 
 

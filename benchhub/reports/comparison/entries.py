@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
 from benchhub.analysis.curves import curve
-from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from benchhub.bench.models import Experiment, ExperimentSystem
 from benchhub.reports.curves import curves
 from benchhub.reports.curves.curves import UNKNOWN, SystemCurve
 from benchhub.reports.curves.latencies import HistogramByRun
+from benchhub.reports.curves.runs import CurveRun
 from runners import tools
 
 
@@ -20,7 +22,7 @@ class Entry(SystemCurve):
 
     key: str
     experiment: Experiment
-    runs: tuple[Run, ...]
+    runs: tuple[CurveRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def key_of(row: ExperimentSystem) -> str:
 
 
 def build(
-    rows: Sequence[ExperimentSystem], runs: Sequence[Run], latencies: HistogramByRun = UNKNOWN
+    rows: Sequence[ExperimentSystem], runs: Sequence[CurveRun], latencies: HistogramByRun = UNKNOWN
 ) -> tuple[list[Entry], list[str]]:
     """Build the curves of the given rows from their runs, and a sentence for each row without a curve that says why.
 
@@ -70,9 +72,12 @@ def build(
     """
     entries: list[Entry] = []
     problems: list[str] = []
+    runs_by_curve: dict[tuple[int, int], list[CurveRun]] = defaultdict(list)
+    for run in runs:
+        runs_by_curve[run.experiment_id, run.system_id].append(run)
     for row, label in zip(rows, _labels(rows), strict=True):
-        row_runs = [run for run in runs if (run.experiment_id, run.system_id) == (row.experiment_id, row.system_id)]
-        points = [curves.point(run, latencies) for run in row_runs if curves.is_point(run, run.protocol_id)]
+        row_runs = runs_by_curve[row.experiment_id, row.system_id]
+        points = [curves.point(run, row.system, latencies) for run in row_runs if curves.is_point(run, run.protocol_id)]
         if not points and any(run.rate_tps for run in row_runs):
             problems.append(f"{label} of '{row.experiment}' is left out. {curves.OFFERED}")
             continue
@@ -83,7 +88,7 @@ def build(
     return entries, problems
 
 
-def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, runs: Sequence[Run]) -> Entry:
+def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, runs: Sequence[CurveRun]) -> Entry:
     """Build an entry whose system has the label of this comparison; that copy of the system is never saved."""
     system = copy(row.system)
     system.label = label

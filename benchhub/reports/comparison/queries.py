@@ -11,8 +11,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import ExperimentSystem, Found, Level, Protocol, Run
-from benchhub.reports.curves import newest
-from benchhub.reports.curves.verdicts import with_counts
+from benchhub.reports.curves import runs as curve_runs
+from benchhub.reports.curves.runs import CurveRun
 
 Key = tuple[int, int]
 SEARCH = (
@@ -65,13 +65,9 @@ def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
     return [by_key[key] for key in keys if key in by_key]
 
 
-def runs(keys: Sequence[Key]) -> list[Run]:
-    """Return the newest measuring runs of each level of the given curves, whatever their state, each with the digest
-    of its facts."""
-    measuring = Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE)
-    rows = newest.of_levels(measuring).select_related("system__instance", "result")
-    unread_fields = ("spec", "system__description", "result__measures", "result__remarks")
-    return list(with_counts(rows).defer(*unread_fields).order_by("experiment", "position"))
+def runs(keys: Sequence[Key]) -> list[CurveRun]:
+    """Return the newest measuring runs of each level of the given curves, whatever their state."""
+    return curve_runs.read(Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE))
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Level]:

@@ -14,6 +14,7 @@ from benchhub.bench.models import Run, System
 from benchhub.bench.models.states import State
 
 from .latencies import HistogramByRun
+from .runs import CurveRun
 
 UNKNOWN: HistogramByRun = {}
 OFFERED = (
@@ -60,15 +61,30 @@ class Group:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned of an experiment's curves: their protocols by digest in its order, and their levels."""
+
+    protocols: Sequence[str]
+    levels: tuple[int, ...]
+
+
 def groups(
-    digests: Sequence[str], runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN
+    plan: Plan, runs: Sequence[CurveRun], systems: Sequence[System], histograms: HistogramByRun = UNKNOWN
 ) -> list[Group]:
-    """Return a group for each planned protocol by its digest; different protocols never share one.
+    """Return a group for each planned protocol; different protocols never share one.
 
     `histograms` are the latencies of the runs. Open loops have no group: their axis is the offered rate
     (sweeps.py).
     """
-    return [_group(number, key, runs, systems, histograms) for number, key in enumerate(digests, start=1)]
+    by_system: dict[int, list[CurveRun]] = {}
+    for run in runs:
+        by_system.setdefault(run.system_id, []).append(run)
+    own_runs = [(system, by_system.get(system.pk, [])) for system in systems]
+    return [
+        _group(number, digest, plan.levels, own_runs, histograms)
+        for number, digest in enumerate(plan.protocols, start=1)
+    ]
 
 
 def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -77,18 +93,23 @@ def differences(protocols: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({name for other in others for name in differing_fields(first, other)})
 
 
-def _group(number: int, key: str, runs: Sequence[Run], systems: Sequence[System], histograms: HistogramByRun) -> Group:
-    planned = tuple(runs[0].experiment.client_levels)
+def _group(
+    number: int,
+    digest: str,
+    levels: tuple[int, ...],
+    own_runs: Sequence[tuple[System, Sequence[CurveRun]]],
+    histograms: HistogramByRun,
+) -> Group:
     try:
         curves = tuple(
-            SystemCurve(system, series, curve.build(points), aside(runs, system.pk, key), planned)
-            for series, system in enumerate(systems)
-            if (points := [point(run, histograms) for run in runs if run.system_id == system.pk and is_point(run, key)])
+            SystemCurve(system, series, curve.build(points), aside(runs, system, digest), levels)
+            for series, (system, runs) in enumerate(own_runs)
+            if (points := [point(run, system, histograms) for run in runs if is_point(run, digest)])
         )
         curve.require_comparable([system_curve.curve for system_curve in curves])
     except curve.UnlikeRunsError as error:
-        return Group(number, key, (), str(error))
-    return Group(number, key, curves)
+        return Group(number, digest, (), str(error))
+    return Group(number, digest, curves)
 
 
 def kinds(system_curves: Iterable[SystemCurve]) -> list[str]:
@@ -97,43 +118,45 @@ def kinds(system_curves: Iterable[SystemCurve]) -> list[str]:
     return sorted({spread.kind for spread in spreads if spread.n > 1})
 
 
-def aside(runs: Sequence[Run], system: int, protocol_digest: str) -> tuple[RunPoint, ...]:
-    """Return the runs of a system under this protocol that would be points, had nobody set them aside."""
-    system_runs = [run for run in runs if run.system_id == system and run.protocol_id == protocol_digest]
-    return tuple(point(run) for run in system_runs if run.set_aside_at and hasattr(run, "result"))
+def aside(runs: Sequence[CurveRun], system: System, protocol_digest: str) -> tuple[RunPoint, ...]:
+    """Return the runs of the system under this protocol that would be points, had nobody set them aside."""
+    own_runs = [run for run in runs if run.protocol_id == protocol_digest]
+    return tuple(point(run, system) for run in own_runs if run.set_aside_at and run.has_result)
 
 
-def is_point(run: Run, protocol_digest: str) -> bool:
+def is_point(run: CurveRun, protocol_digest: str) -> bool:
     """Tell whether a run is a point of this protocol, by the rule of RunQuerySet.measured.
 
     Such a run measured, ended well, and counts.
     """
     if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
         return False
-    return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and hasattr(run, "result")
+    return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and run.has_result
 
 
-def point(run: Run, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
-    result, instance = run.result, run.system.instance
+def point(run: CurveRun, system: System, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
+    """Return the point of a run that has a result."""
+    assert run.throughput is not None
+    instance = system.instance
     return RunPoint(
         run=run.pk,
         clients=run.clients,
-        throughput=result.throughput,
-        unit=result.unit,
+        throughput=run.throughput,
+        unit=run.unit,
         protocol_digest=run.protocol_id,
-        system_digest=run.system.digest,
-        latency_average_ms=result.latency_average_ms,
-        latency_p95_ms=result.latency_p95_ms,
-        latency_p99_ms=result.latency_p99_ms,
-        doubts=tuple(doubt["text"] for doubt in result.doubts),
+        system_digest=system.digest,
+        latency_average_ms=run.latency_average_ms,
+        latency_p95_ms=run.latency_p95_ms,
+        latency_p99_ms=run.latency_p99_ms,
+        doubts=tuple(doubt["text"] for doubt in run.doubts),
         histogram=histograms.get(run.pk),
-        start=_start(run),
+        start=_start(run, run.throughput),
         place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
         source=(run.source or "an unnamed source") if run.is_imported else "",
     )
 
 
-def _start(run: Run) -> Start | None:
+def _start(run: CurveRun, throughput: float) -> Start | None:
     if run.started_at is None:
         return None
-    return Start(run.started_at.timestamp(), run.expected_s, run.clients, run.result.throughput)
+    return Start(run.started_at.timestamp(), run.expected_s, run.clients, throughput)

@@ -5,33 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.db.models import F, FloatField, QuerySet
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast
-
 from benchhub.analysis.doubts import verdict
 from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import CurveFacts, RunFacts, Verdict
-from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 
-from . import newest
+from . import runs as curve_runs
 from .curves import is_point
+from .runs import CurveRun
 
 
-def with_counts(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Return each run with the digest of its facts, its transactions, and the blocks not in shared buffers."""
-    blocks = KeyTextTransform("blks_read", KeyTransform("pg_stat_database", "found__deltas"))
-    transactions = KeyTextTransform("value", KeyTransform("transactions", "result__measures"))
-    return runs.annotate(
-        facts_digest=F("found__facts_digest"),
-        blocks_read=Cast(blocks, FloatField()),
-        transactions=Cast(transactions, FloatField()),
-    )
-
-
-def of_curve(runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on the measuring runs of one system in one experiment, each from `with_counts`.
+def of_curve(runs: Sequence[CurveRun]) -> Verdict:
+    """Return the verdict on the measuring runs of one system in one experiment.
 
     Runs that a person set aside have a result, and count neither for it nor against it.
     """
@@ -40,18 +25,17 @@ def of_curve(runs: Sequence[Run]) -> Verdict:
     verdicts = {pk: verdict.of_doubts(facts.doubts) for pk, facts in points.items()}
     ended = sum(run.is_final and run.state != State.CANCELLED for run in counting)
     judged = verdict.of_curve(CurveFacts(points, len(counting), ended - len(points), verdicts))
-    return replace(judged, doubts=(*judged.doubts, *newest.doubts(counting)))
+    return replace(judged, doubts=(*judged.doubts, *curve_runs.doubts(counting)))
 
 
-def _facts(run: Run) -> RunFacts:
-    transactions = getattr(run, "transactions", None)
+def _facts(run: CurveRun) -> RunFacts:
     return RunFacts(
         clients=run.clients,
         duration_s=run.expected_s,
-        doubts=[weighed(**doubt) for doubt in run.result.doubts],
-        transactions=None if transactions is None else round(transactions),
-        blocks_read=getattr(run, "blocks_read", None),
-        facts_digest=getattr(run, "facts_digest", None) or "",
-        throughput=run.result.throughput,
+        doubts=[weighed(**doubt) for doubt in run.doubts],
+        transactions=None if run.transactions is None else round(run.transactions),
+        blocks_read=run.blocks_read,
+        facts_digest=run.facts_digest or "",
+        throughput=run.throughput,
         started_s=run.started_at.timestamp() if run.started_at else None,
     )

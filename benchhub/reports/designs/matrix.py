@@ -12,9 +12,10 @@ from itertools import takewhile
 from benchhub.analysis.curves import curve
 from benchhub.analysis.curves.curve import Curve, Level, RunPoint, UnlikeRunsError
 from benchhub.analysis.words import count, significant
-from benchhub.bench.models import Design, Experiment, Run, System
+from benchhub.bench.models import Design, Experiment, ExperimentSystem, System
 from benchhub.bench.plan import designs_like as plan
 from benchhub.reports.curves import curves
+from benchhub.reports.curves.runs import CurveRun
 
 from . import queries
 
@@ -87,7 +88,8 @@ class Matrix:
     @classmethod
     def load(cls, design: Design, parts: Sequence[Experiment]) -> Matrix:
         """Read the curves of all parts, in a number of queries that does not grow with them."""
-        rows, names, points = queries.systems(design), _names(parts), _points(queries.runs(design))
+        rows, names = queries.systems(design), _names(parts)
+        points = _points(rows, queries.runs(design))
         places, problems = [], []
         for row in rows:
             part = next(part for part in parts if part.pk == row.experiment_id)
@@ -159,10 +161,11 @@ class Matrix:
         return Cell(place, level, shade, level is highest)
 
 
-def _points(runs: Iterable[Run]) -> dict[tuple[int, int], list[RunPoint]]:
+def _points(rows: Sequence[ExperimentSystem], runs: Iterable[CurveRun]) -> dict[tuple[int, int], list[RunPoint]]:
+    systems = {row.system_id: row.system for row in rows}
     points: dict[tuple[int, int], list[RunPoint]] = {}
     for run in runs:
-        points.setdefault((run.experiment_id, run.system_id), []).append(curves.point(run))
+        points.setdefault((run.experiment_id, run.system_id), []).append(curves.point(run, systems[run.system_id]))
     return points
 
 

@@ -11,6 +11,7 @@ from benchhub.analysis.words import significant
 from benchhub.bench.models import Run
 from benchhub.reports.curves import peaks, verdicts
 from benchhub.reports.curves.curves import Group, SystemCurve
+from benchhub.reports.curves.runs import CurveRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Note:
     peak: str
 
 
-def notes(group: Group, runs: Sequence[Run]) -> list[Note]:
+def notes(group: Group, runs: Sequence[CurveRun]) -> list[Note]:
     measuring = [run for run in runs if run.kind == Run.Kind.MEASURE and run.protocol_id == group.protocol_digest]
     notes = []
     for system_curve in group.curves:

@@ -22,6 +22,7 @@ from benchhub.reports.comparison.answers.fastest import Fastest, fastest
 from benchhub.reports.curves import curves, figures, latencies, sweeps
 from benchhub.reports.curves.curves import SystemCurve
 from benchhub.reports.curves.figures import Figure
+from benchhub.reports.curves.runs import CurveRun
 from benchhub.reports.models import Tag
 from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.table import Table, table
@@ -45,9 +46,9 @@ class ExperimentPage:
         return queries.runs(self.experiment)
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[CurveRun]:
         """Return the runs that curves and verdicts are made of."""
-        return queries.curve_runs(self.experiment, self.systems)
+        return queries.curve_runs(self.experiment)
 
     @cached_property
     def systems(self) -> list[System]:
@@ -142,7 +143,7 @@ class Section:
     """The curves of one protocol, drawn and priced; `runs` are all of the experiment."""
 
     group: curves.Group
-    runs: Sequence[Run]
+    runs: Sequence[CurveRun]
     prices: Table
 
     @property
@@ -213,6 +214,7 @@ class Section:
         return max(self.notes, key=lambda note: note.verdict.weight)
 
 
-def groups(experiment: Experiment, runs: Sequence[Run], systems: Sequence[System]) -> list[curves.Group]:
+def groups(experiment: Experiment, runs: Sequence[CurveRun], systems: Sequence[System]) -> list[curves.Group]:
     histograms = latencies.of_runs(run.pk for run in runs if not run.rate_tps)
-    return curves.groups(queries.protocols(experiment), runs, systems, histograms)
+    plan = curves.Plan(queries.protocols(experiment), tuple(experiment.client_levels))
+    return curves.groups(plan, runs, systems, histograms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
@@ -24,7 +24,8 @@ from django.db.models.functions import Coalesce
 
 from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
 from benchhub.bench.models.states import FINAL, State
-from benchhub.reports.curves import newest, verdicts
+from benchhub.reports.curves import runs as runs_of_curves
+from benchhub.reports.curves.runs import CurveRun
 
 GROWS_ON = ~Q(grows=Experiment.Grows.NOT) & (Q(growth=None) | Q(growth__stopped=Growth.Stopped.NOT))
 HAS_RUNS_LEFT = Exists(Run.objects.unfinished().filter(experiment=OuterRef("pk")))
@@ -110,18 +111,9 @@ def runs(experiment: Experiment) -> QuerySet[Run]:
     return rows.defer("spec", "result__measures", "result__remarks")
 
 
-def curve_runs(experiment: Experiment, systems: Sequence[System]) -> list[Run]:
-    """Return the newest runs of each level in the order of the plan, each with its result, its counts and its system.
-
-    Systems are not read again for each of many runs.
-    """
-    rows = newest.of_levels(experiment.runs.all()).select_related("result")
-    unread_fields = ("spec", "result__measures", "result__remarks")
-    runs = list(verdicts.with_counts(rows).defer(*unread_fields).order_by("position"))
-    by_key = {system.pk: system for system in systems}
-    for run in runs:
-        run.experiment, run.system = experiment, by_key[run.system_id]
-    return runs
+def curve_runs(experiment: Experiment) -> list[CurveRun]:
+    """Return the runs that its curves are made of, in the order of the plan: the newest of each level."""
+    return runs_of_curves.read(experiment.runs.all())
 
 
 def protocols(experiment: Experiment) -> list[str]:

@@ -85,7 +85,7 @@ def experiment_live(request: HttpRequest, pk: int) -> HttpResponse:
 def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(queries.experiment(pk))
     systems = queries.systems(row)
-    groups = page.groups(row, queries.curve_runs(row, systems), systems)
+    groups = page.groups(row, queries.curve_runs(row), systems)
     text = curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups)
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'

@@ -90,8 +90,7 @@ class LeaderboardPage:
     def entries(self) -> list[Entry]:
         """Return the curves of one unit that are ranked."""
         keys = list(self.newest.get(self.protocol, ()))[:MOST_SYSTEMS]
-        rows, runs = comparison_queries.rows(keys), comparison_queries.runs(keys)
-        built, _ = entries.build(rows, runs)
+        built, _ = entries.build(comparison_queries.rows(keys), comparison_queries.runs(keys))
         return next(iter(declared.groups(built)), [])
 
     @property

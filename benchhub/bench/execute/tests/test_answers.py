@@ -14,6 +14,7 @@ from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.bench.results import readings
 from benchhub.catalog.models import Hardware, Host
+from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
 from runners import job
 from runners.contract import Outputs
@@ -108,7 +109,7 @@ def test_an_output_of_another_run_than_planned_is_a_contradiction_beside_the_num
         assert state == State.SUCCEEDED
         doubts = [weighed(**doubt) for doubt in Result.objects.get(run=run).doubts]
         assert {doubt.code for doubt in doubts if doubt.weight == Weight.CONTRADICTED} == codes
-    verdict = verdicts.of_curve(list(verdicts.with_counts(experiment.runs.order_by("pk"))))
+    verdict = verdicts.of_curve(curve_runs.read(experiment.runs.all()))
     assert verdict.words == "not to be relied on"
     assert any("The output is of query mode prepared, not of simple." in doubt.text for doubt in verdict.doubts)
 

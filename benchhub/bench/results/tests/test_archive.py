@@ -4,11 +4,14 @@ import gzip
 import hashlib
 import io
 import os
+import signal
 import tarfile
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -88,6 +91,36 @@ def test_a_move_that_was_killed_after_its_file_was_written_is_done_again(run, fo
     archive.put(OUTPUT, SHA256)
     damaged.write_bytes(damaged.read_bytes()[:9])
     assert moves.move(99).failures == () and output().read() == OUTPUT
+
+
+# Where a process is killed: before it writes, with its file written but not in place, with its file in place, and with
+# its file read back. It is killed in what it calls there.
+INHERITED = []  # connections of a parent: a child that lets go of one ends the parent's session
+STEPS = ((archive.Folder, "_save"), (os, "fsync"), (archive, "_sync_folder"), (QuerySet, "update"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_is_killed_at_any_step_loses_nothing_and_the_move_goes_on(run, folder):
+    for place, name in STEPS:
+        assert os.WTERMSIG(os.waitpid(killed_at(place, name), 0)[1]) == signal.SIGKILL, name
+        assert (output().read(), output().archived_at) == (OUTPUT, None), name
+        assert moves.move(99) == moves.Outcome(moves.Extent(1, len(OUTPUT)), (), output().pk), name
+        assert output().read() == archive.get(SHA256) == OUTPUT, name
+        moves.fetch_back()
+        (folder / archive.place(SHA256)).unlink()
+
+
+def killed_at(place, name):
+    """Begin a move in a process of its own, which dies where it calls `name`; returns its number."""
+    if number := os.fork():
+        return number
+    try:
+        INHERITED.append(connection.connection)
+        connection.connection = None
+        setattr(place, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        moves.move(99)
+    finally:
+        os._exit(1)
 
 
 def test_two_at_a_time_move_a_file_once(run, folder):

@@ -130,7 +130,7 @@ def _of_peak(entry: Entry) -> Iterator[Doubt]:
 def _changed_facts(entry: Entry) -> Iterator[Doubt]:
     by_digest: dict[str, list[str]] = {}
     for run in entry.runs:
-        if (digest := getattr(run, "facts_digest", None)) and not run.set_aside_at:
+        if (digest := run.facts_digest) and not run.set_aside_at:
             by_digest.setdefault(digest, []).append(str(run.pk))
     if len(by_digest) > 1:
         parts = "; ".join(f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
@@ -171,7 +171,6 @@ def _of_runs(entry: Entry, sentences: Mapping[str, str]) -> Iterator[Doubt]:
 
 
 def _contradictions(entry: Entry) -> Iterator[str]:
-    results = (run.result for run in entry.runs if hasattr(run, "result"))
-    for doubt in (doubt for result in results for doubt in result.doubts):
+    for doubt in (doubt for run in entry.runs if run.has_result for doubt in run.doubts):
         if doubt["code"] in CONTRADICTIONS:
             yield doubt["text"]

@@ -42,7 +42,7 @@ def runs():
 
 def groups(experiment):
     systems = queries.systems(experiment)
-    return page.groups(experiment, queries.curve_runs(experiment, systems), systems)
+    return page.groups(experiment, queries.curve_runs(experiment), systems)
 
 
 def curve_of(experiment):
@@ -72,7 +72,7 @@ def test_a_run_set_aside_has_a_result_and_the_verdict_on_its_curve_does_not_call
     experiment = runs[0].experiment
 
     def codes():
-        return verdicts.of_curve(queries.curve_runs(experiment, queries.systems(experiment))).codes
+        return verdicts.of_curve(queries.curve_runs(experiment)).codes
 
     aside.set_aside(runs[2], ada, "A backup ran.")
     assert "runs-lost" not in codes()
