@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -93,6 +93,14 @@ class Hosts:
         if user_role != Role.RUNNER:
             return user_role == Role.ADMINISTRATOR
         return bool(self._permit and self._permit.is_on_all_hosts) or keys - {None} <= self._keys
+
+    @property
+    def rights(self) -> Hashable:
+        """Return a value that is the same for all who may do the same on the same hosts."""
+        user_role = role(self._user)
+        if user_role != Role.RUNNER:
+            return user_role
+        return user_role, bool(self._permit and self._permit.is_on_all_hosts), frozenset(self._keys)
 
     @cached_property
     def _permit(self) -> Permit | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -16,28 +17,32 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.utils.safestring import SafeString, mark_safe
 
 VERSION = "BenchHub-Version"
 FRESH_S = 1.0
 MOST_ANSWERS = 512
 MOST_REFRESHES = 2
+TOKEN_MARK = secrets.token_hex()  # nobody outside knows it, so that no text of a page can be taken for it
 
 _turns = threading.BoundedSemaphore(MOST_REFRESHES)
 
 
 class Feeds:
-    """Keep the newest answers for a second, each made by one thread while others wait for it."""
+    """Keep the newest answers for a while, each made by one thread while others wait for it."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, fresh_s: float = FRESH_S) -> None:
         self._clock = clock
+        self._fresh_s = fresh_s
         self._lock = threading.Lock()
         self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], str]) -> str:
-        """Return the answer of this key, made anew if it is older than a second."""
+        """Return the answer of this key, made anew if it is too old."""
         answer = self._answer(key)
         with answer.lock:
-            if self._clock() - answer.made_s >= FRESH_S:
+            if self._clock() - answer.made_s >= self._fresh_s:
                 answer.text = make()
                 answer.made_s = self._clock()
             return answer.text
@@ -59,6 +64,8 @@ class _Answer:
 
 
 feeds = Feeds()
+# Pages by their version, which is another one where anything of them has changed.
+drawings = Feeds(fresh_s=float("inf"))
 
 
 def version_of(*facts: Any) -> str:
@@ -74,6 +81,15 @@ def answer(request: HttpRequest, key: Hashable, make: Callable[[], dict[str, Any
     response = HttpResponse(status=304) if is_there else HttpResponse(text, content_type="application/json")
     response["ETag"] = etag
     return response
+
+
+def drawn(request: HttpRequest, key: Hashable, draw: Callable[[str], str]) -> SafeString:
+    """Return HTML that was drawn once for all who look on and may do the same, which `key` says with the version.
+
+    `draw` takes what stands for the token of the reader's own forms. Whoever opens the page has it drawn anew.
+    """
+    html = drawings.get(key, lambda: draw(TOKEN_MARK)) if VERSION in request.headers else draw(TOKEN_MARK)
+    return mark_safe(html.replace(TOKEN_MARK, get_token(request)))
 
 
 def is_unchanged(request: HttpRequest, key: Hashable, version: Callable[[], str]) -> bool:

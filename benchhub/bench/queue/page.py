@@ -119,8 +119,8 @@ def version() -> str:
     return version_of(
         Event.objects.aggregate(Max("pk")),
         Run.objects.aggregate(Max("pk")),
-        list(Experiment.objects.waiting().values_list("pk", "name", "paused_at", "pause_reason")),
-        list(Host.objects.order_by("pk").values_list("pk", "paused_at", "unreachable_since", "trust")),
+        list(Experiment.objects.waiting().values_list("pk", "name", "priority", "paused_at", "pause_reason")),
+        list(Host.objects.order_by("pk").values_list("pk", "name", "paused_at", "unreachable_since", "trust")),
         Reservation.objects.aggregate(Count("pk"), Max("pk")),
         int(timezone.now().timestamp()) // REFRESH_S,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -10,16 +11,18 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from benchhub.accounts.rights import Hosts
 from benchhub.analysis.words import count
 from benchhub.bench.models import Experiment, Reservation, Run, Window
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
-from benchhub.ui.feeds import refreshed
+from benchhub.ui.feeds import drawn, refreshed
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import order, permits, queue, timetable
@@ -31,9 +34,18 @@ from .times import KINDS, TimesPage
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
+    def draw(version: str, token: str) -> str:
+        context = {
+            "page": QueuePage.load(timezone.now(), request.GET),
+            "version": version,
+            "csrf_token": token,
+        }
+        return render_to_string("bench/queue_content.html", context, request)
+
     def page(version: str) -> HttpResponse:
-        queue_page = QueuePage.load(timezone.now(), request.GET)
-        return render(request, "bench/queue.html", {"page": queue_page, "version": version})
+        key = ("queue", version, request.get_full_path(), Hosts(request.user).rights)
+        content = drawn(request, key, partial(draw, version))
+        return render(request, "bench/queue.html", {"content": content, "version": version})
 
     return refreshed(request, "queue", queue_version, page)
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth import get_user_model
 from django.db.models.functions import Now
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
@@ -67,6 +68,30 @@ def test_the_page_comes_again_only_when_something_has_moved(ada, experiment, mon
         assert queue_page.version() != before, change
     monkeypatch.setattr(feeds, "feeds", feeds.Feeds())
     assertContains(ada.get("/queue/", headers={feeds.VERSION: version}), "paused")
+
+
+def test_the_page_is_drawn_once_for_all_who_may_do_the_same_with_a_token_for_each(ada, experiment, monkeypatch):
+    monkeypatch.setattr(feeds, "drawings", feeds.Feeds(fresh_s=float("inf")))
+    monkeypatch.setattr(queue_page, "REFRESH_S", 10**12)
+    loads, load = [], queue_page.QueuePage.load
+    monkeypatch.setattr(queue_page.QueuePage, "load", lambda *args: loads.append(args) or load(*args))
+    eve, viewer = Client(enforce_csrf_checks=True), Client()
+    eve.force_login(get_user_model().objects.create_superuser("eve"))
+    viewer.force_login(get_user_model().objects.create_user("vic"))
+    own, hers = refreshed(ada), refreshed(eve)
+    assert len(loads) == 1 and feeds.TOKEN_MARK not in own + hers
+    address = reverse("experiment-pause", args=[experiment.pk])
+    assert eve.post(address, {"csrfmiddlewaretoken": token(own)}).status_code == 403
+    assert eve.post(address, {"csrfmiddlewaretoken": token(hers)}).status_code == 302
+    assert "Resume" in refreshed(eve) and "Resume" not in refreshed(viewer)
+
+
+def refreshed(client):
+    return client.get("/queue/", headers={feeds.VERSION: "another"}).content.decode()
+
+
+def token(page):
+    return page.partition('name="csrfmiddlewaretoken" value="')[2][:64]
 
 
 def pause(experiment):

@@ -12,8 +12,8 @@ from benchhub.reports.testing import address, both, figure_of, key, rows_of, var
 
 pytestmark = pytest.mark.django_db
 # Session, user, curves, runs, latencies, facts, protocol, repeats on the host, licence models, and three of prices
-COMPARISON_QUERIES = 12
-REFUSAL_QUERIES = 7  # session, user, curves, runs, latencies, declarations, protocols
+COMPARISON_QUERIES = 13
+REFUSAL_QUERIES = 8  # session, user, curves, levels, runs, latencies, declarations, protocols
 
 
 def test_nothing_is_compared_without_signing_in(client, experiment, systems):

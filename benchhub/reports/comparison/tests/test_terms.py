@@ -22,7 +22,7 @@ from benchhub.reports.testing import address, both, key, list_price, rows_of, va
 pytestmark = pytest.mark.django_db
 
 # Session, user, curves, runs, latencies, facts, protocol, repeats on the host, licence models, and three of prices
-QUERIES = 12
+QUERIES = 13
 WITH_SHEETS = QUERIES + 2  # lines, discounts
 
 

@@ -11,7 +11,7 @@ from benchhub.catalog.models import Hardware
 from benchhub.reports.testing import key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
-STEPS_QUERIES = 5  # session, user, curves, runs, latencies
+STEPS_QUERIES = 6  # session, user, curves, levels, runs, latencies
 
 
 @pytest.fixture

@@ -121,9 +121,9 @@ def test_a_design_without_results_shows_its_plan_and_no_empty_matrix(design, cli
 def test_more_parts_need_no_more_queries(design, django_assert_num_queries):
     first = Design.objects.create(name="One part")
     Experiment.objects.filter(pk=design.experiments.first().pk).update(design=first)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         Matrix.load(first, DesignResultPage(first, {}).parts)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         Matrix.load(design, DesignResultPage(design, {}).parts)
 
 

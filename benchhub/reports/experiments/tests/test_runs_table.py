@@ -6,9 +6,9 @@ from benchhub.bench import testing
 from benchhub.bench.models import Run
 
 pytestmark = pytest.mark.django_db
-# Session, user, experiment, tags, systems, runs, protocols, latencies, licence models, prices, rates, sheets; count,
+# Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets; count,
 # page; counts by state, repeats that were added; limits
-PAGE_QUERIES = 17
+PAGE_QUERIES = 18
 
 
 @pytest.fixture
