@@ -229,3 +229,14 @@ def test_a_failure_policy_holds_at_the_gate_with_many_workers_at_once():
     assert Event.objects.filter(new_state=State.RESERVED).count() == 1
     assert states() == ["failed", *["queued"] * 4]
     assert Experiment.objects.get().pause_reason.startswith("1 run failed or lost")
+
+
+def test_gates_are_asked_of_the_first_of_runs_that_are_alike(run):
+    experiment, system = run.experiment, run.system
+    later = [new_run(experiment, system, clients, expected_s=600) for clients in (2, 4)]
+    longer = new_run(experiment, system, 8, expected_s=900)
+    other = new_run(new_experiment(), system, 1, expected_s=600)
+    assert set(gates.candidates()) == {run, longer, other}
+    Run.objects.filter(pk=run.pk).update(state="cancelled")
+    assert set(gates.candidates()) == {later[0], longer, other}
+    assert gates.keys_of_next() == [later[0].pk]
