@@ -11,7 +11,7 @@ from benchhub.reports.curves import curves
 
 class Level(serializers.Serializer):
     clients = serializers.IntegerField()
-    n = serializers.IntegerField(source="throughput.n", help_text="Repeats.")
+    n = serializers.IntegerField(source="throughput.n", help_text="Repeats; of more than 100 these are the newest.")
     geometric_mean = serializers.FloatField(
         source="throughput.mean", help_text="What charts, ratios, peaks and prices rest on; a single run is its own."
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
@@ -114,7 +114,7 @@ def ripen() -> int:
 
 
 def _experiment_payload(experiment: Experiment, webhook: Webhook) -> dict[str, Any]:
-    states = list(experiment.runs.values_list("state", flat=True))
+    counts = dict(experiment.runs.order_by().values_list("state").annotate(Count("pk")))
     return {
         "version": VERSION,
         "event": Webhook.On.EXPERIMENT,
@@ -125,7 +125,7 @@ def _experiment_payload(experiment: Experiment, webhook: Webhook) -> dict[str, A
             "name": experiment.name,
             "design": experiment.design_id,
             "peaks": _peaks(experiment),
-            "runs": {state: states.count(state) for state in map(str, FINAL)},
+            "runs": {state: counts.get(state, 0) for state in map(str, FINAL)},
         },
     }
 
