@@ -53,7 +53,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         is_held = Q(paused_at__isnull=False, pk__in=Experiment.objects.growing().values("pk"))
         return self.filter(has_queued | is_held).order_by("-priority", age, "pk")
 
-    def next_runs(self, most: int) -> Self:
+    def next_runs(self, most: int) -> models.QuerySet[Experiment, tuple[int, list[int]]]:
         """Return the key of each experiment with those of its next runs in the queue, `most` at most."""
         queued = Run.objects.queued().filter(experiment=OuterRef("pk")).order_by("position")
         return self.values_list("pk", ArraySubquery(queued.values("pk")[:most]))

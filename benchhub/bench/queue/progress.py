@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TextIO
+from typing import Any, TextIO
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
@@ -55,15 +55,15 @@ class Tally:
 def tallies(runs: QuerySet[Run]) -> list[Tally]:
     """Count the runs by kind and state, in one query."""
     is_timed = Q(started_at__isnull=False, ended_at__isnull=False)
-    rows = runs.order_by().values("kind", "state").annotate(
+    rows: QuerySet[Any, Any] = runs.order_by().values("kind", "state").annotate(
         runs=Count("pk"),
         load_s=Sum("expected_s"),
         timed=Count("pk", filter=is_timed),
-        taken=Sum(F("ended_at") - F("started_at"), filter=is_timed, default=timedelta()),
+        taken_s=Sum(F("ended_at") - F("started_at"), filter=is_timed, default=timedelta()),
         timed_load_s=Sum("expected_s", filter=is_timed, default=0),
         cancelling=Count("cancel_asked_at"),
     )  # fmt: skip
-    return [Tally(taken_s=row.pop("taken").total_seconds(), **row) for row in rows]
+    return [Tally(**{**row, "taken_s": row["taken_s"].total_seconds()}) for row in rows]
 
 
 def seconds_left(tallies: Iterable[Tally], rest_s: float = 0) -> float:

@@ -6,8 +6,8 @@ from benchhub.bench import testing
 from benchhub.bench.models import Run
 
 pytestmark = pytest.mark.django_db
-# Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets; count,
-# page; counts by state, repeats that were added; limits
+# Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets;
+# count, page; counts by state, repeats that were added; limits
 PAGE_QUERIES = 18
 
 

@@ -16,8 +16,8 @@ from benchhub.catalog.models import LicenceModel, ListPrice
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
-# Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets; count,
-# page; counts by state, repeats that were added; limits
+# Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets;
+# count, page; counts by state, repeats that were added; limits
 EXPERIMENT_QUERIES = 18
 
 
