@@ -146,7 +146,7 @@ def _next_keys(experiments: Sequence[int]) -> list[int]:
     for first, last in pairwise(CHUNKS):
         if len(keys) < LOOKED_AT and (chunk := experiments[first:last]):
             runs_by_key = dict(Experiment.objects.filter(pk__in=chunk).next_runs(LOOKED_AT))
-            keys += (run for experiment in chunk for run in runs_by_key[experiment])
+            keys += (run for experiment in chunk for run in runs_by_key.get(experiment, ()))
     return keys[:LOOKED_AT]
 
 
