@@ -185,6 +185,7 @@ PAGES_ONLY = {
     "alive": "It answers without a token.",
     "health": "It is for machines as it is, with a token of its own.",
     "metrics": "Likewise.",
+    "archive": "How BenchHub itself is operated: the command `archive` does the same on the server.",
     "standstill": "A part of every page: GET /health says it to programs.",
     **dict.fromkeys(
         [

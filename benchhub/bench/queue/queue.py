@@ -16,7 +16,7 @@ from functools import partial
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, models, transaction
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from benchhub.analysis.words import count
 from benchhub.bench.models import Attempt, Event, Experiment, Hold, Run, Watch
@@ -307,23 +307,27 @@ def ask_to_cancel(runs: models.QuerySet[Run], reason: str = "Cancelled before it
     # In the order in which a worker locks them, whose answer may be written just now.
     list(Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).order_by("pk").select_for_update())
     under_way = list(unfinished.filter(state__in=ACTIVE, cancel_asked_at=None).values_list("pk", flat=True))
-    count = unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
-    _cancel_queued(unfinished, reason)
+    count = _cancel_queued(unfinished, reason)
+    count += unfinished.filter(cancel_asked_at=None).update(cancel_asked_at=Now())
     Watch.objects.filter(run__in=unfinished.filter(state__in=ACTIVE)).update(next_look_at=Now())
     Watch.objects.filter(run__in=under_way).update(lease_until=None, fence=F("fence") + 1)
     return count
 
 
-def _cancel_queued(runs: models.QuerySet[Run], reason: str) -> None:
-    """End those that are still in the queue, all by a few statements; with notices, if anybody wants them."""
+def _cancel_queued(runs: models.QuerySet[Run], reason: str) -> int:
+    """End those still in the queue, with notices if anybody wants them; returns how many nobody had asked before."""
     with transaction.atomic():
-        keys = list(runs.filter(state=State.QUEUED).select_for_update(of=("self",)).values_list("pk", flat=True))
-        queued = Run.objects.filter(pk__in=keys)
+        rows = runs.filter(state=State.QUEUED).select_for_update(of=("self",))
+        asked_at = dict(rows.values_list("pk", "cancel_asked_at"))
+        queued = Run.objects.filter(pk__in=asked_at)
         Event.objects.bulk_create(
-            Event(run_id=key, old_state=State.QUEUED, new_state=State.CANCELLED, reason=reason) for key in keys
+            Event(run_id=key, old_state=State.QUEUED, new_state=State.CANCELLED, reason=reason) for key in asked_at
         )
-        queued.update(state=State.CANCELLED, reason=reason, ended_at=Now())
+        queued.update(
+            state=State.CANCELLED, reason=reason, ended_at=Now(), cancel_asked_at=Coalesce("cancel_asked_at", Now())
+        )
         notices.note_ends(queued)
+    return sum(at is None for at in asked_at.values())
 
 
 def stop_failing() -> None:
