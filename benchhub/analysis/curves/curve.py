@@ -46,7 +46,8 @@ class RunPoint:
     """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
 
     `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.
-    `source` is provenance: where an imported run comes from; empty for a run that BenchHub made.
+    `source` is provenance: where an imported run comes from; empty for a run that BenchHub made. `left_out` counts the
+    older runs of its level that no point stands for.
     """
 
     run: int
@@ -63,6 +64,7 @@ class RunPoint:
     start: Start | None = None
     place: str = ""
     source: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,11 @@ class Level:
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(run.throughput for run in self.runs)
+
+    @property
+    def left_out(self) -> int:
+        """Count the older runs that are not among the repeats, because there are so many."""
+        return max(run.left_out for run in self.runs)
 
     @property
     def latency_average_ms(self) -> float | None:

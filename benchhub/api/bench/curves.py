@@ -6,12 +6,16 @@ from typing import Any
 
 from rest_framework import serializers
 
+from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.reports.curves import curves
 
 
 class Level(serializers.Serializer):
     clients = serializers.IntegerField()
-    n = serializers.IntegerField(source="throughput.n", help_text="Repeats; of more than 100 these are the newest.")
+    n = serializers.IntegerField(source="throughput.n", help_text="Repeats that all figures rest on.")
+    left_out = serializers.IntegerField(
+        help_text=f"Older runs, in no figure: a level is made of its newest {MOST_REPEATS}."
+    )
     geometric_mean = serializers.FloatField(
         source="throughput.mean", help_text="What charts, ratios, peaks and prices rest on; a single run is its own."
     )

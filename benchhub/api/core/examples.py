@@ -101,7 +101,7 @@ CHANGES: Mapping[str, Any] = {
 def _level(clients: int, runs: list[int], low: float, high: float) -> dict[str, Any]:
     middle = (low + high) / 2
     return {
-        "clients": clients, "n": 2, "geometric_mean": round((low * high) ** 0.5, 1), "median": middle,
+        "clients": clients, "n": 2, "left_out": 0, "geometric_mean": round((low * high) ** 0.5, 1), "median": middle,
         "arithmetic_mean": middle, "lowest": low, "highest": high,
         "sd": round((high - low) / 2**0.5, 2), "latency_average_ms": 1000 * clients / middle, "latency_p95_ms": None,
         "latency_p99_ms": None, "latency_samples": None, "low": low, "high": high, "low_to_high_is": "range of repeats",

@@ -5,8 +5,9 @@ from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
 from .delivery import Delivery
 from .design import Design, Designed, SetAside, TuningSeries, TuningStep, TuningTreatment
-from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Level, Run, RunQuerySet
+from .experiments import NOT_COPIED, QUEUE_ORDER, Experiment, ExperimentSystem, Run, RunQuerySet
 from .growth import Grown, Growth
+from .levels import LEVEL, Level
 from .outcome import (
     ArchiveRule,
     CitedRun,
@@ -18,16 +19,16 @@ from .outcome import (
     Series,
     TelemetryImport,
 )
-from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window
+from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window, Worker
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, EndedCount, State
 from .systems import Protocol, System
 from .webhooks import Notice, Webhook
-from .workers import Worker
 
 __all__ = [
     "ACTIVE",
     "FINAL",
+    "LEVEL",
     "NOT_COPIED",
     "QUEUE_ORDER",
     "WEEKDAYS",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Self
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Avg, Count, F, Func, Max, Min, OuterRef, Q, Subquery, Sum, Value
-from django.db.models.functions import Coalesce, Exp, Ln, Now
+from django.db.models import Avg, Count, F, Func, OuterRef, Q, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, Now
 
 from benchhub.catalog.models import PgBuild, Workload
 from runners import tools
@@ -21,6 +20,7 @@ from .data_sets import NeedsDataSet
 from .delivery import Delivery
 from .design import Designed, SetAside
 from .growth import Grown, Growth
+from .levels import LevelQuerySet
 from .recurrence import Occasion
 from .states import ACTIVE, FINAL, State
 from .systems import Protocol, System
@@ -193,23 +193,6 @@ QUEUE_ORDER = (
 OTHER_ENDS = [str(state) for state in (State.FAILED, State.CANCELLED, State.LOST)]
 
 
-class Level(NamedTuple):
-    """A level of a curve: its number of clients, and the throughput of its repeats as one number."""
-
-    experiment: int
-    system: int
-    clients: int
-    unit: str
-    throughput: float
-    repeats: int
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Level:
-        """Return the level of a row; a run alone is its own mean, to the last digit."""
-        mean = row["low"] if row["low"] == row["high"] else row["mean"]
-        return cls(row["experiment"], row["system"], row["clients"], row["result__unit"], mean, row["repeats"])
-
-
 class InQueue(NamedTuple):
     """The runs of an experiment that wait: all of them, the loads among them, and the seconds that they take."""
 
@@ -218,7 +201,7 @@ class InQueue(NamedTuple):
     seconds: int = 0
 
 
-class RunQuerySet(models.QuerySet["Run"]):
+class RunQuerySet(LevelQuerySet["Run"]):
     def active(self) -> Self:
         return self.filter(state__in=ACTIVE)
 
@@ -237,36 +220,6 @@ class RunQuerySet(models.QuerySet["Run"]):
     def by_kind(self) -> dict[str, int]:
         """Return the number of runs of each kind."""
         return dict(self.order_by().values_list("kind").annotate(count=Count("pk")))
-
-    def counted(self) -> Self:
-        """Return the runs that may become points: measured, ended well, and not set aside."""
-        return self.filter(kind=Run.Kind.MEASURE, state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
-
-    def measured(self) -> Self:
-        """Return the counted runs of a curve against clients. Runs of an open loop never share that axis."""
-        return self.counted().filter(rate_tps=0)
-
-    def levels(self) -> list[Level]:
-        """Return the levels of the curves that these runs are part of, each with the geometric mean of its repeats."""
-        throughput = "result__throughput"
-        rows = self.measured().order_by().values("experiment", "system", "clients", "result__unit")
-        rows = rows.annotate(
-            repeats=Count("pk"), low=Min(throughput), high=Max(throughput), mean=Exp(Avg(Ln(throughput)))
-        )
-        return [Level.of_row(row) for row in rows]
-
-    def repeats(self) -> dict[tuple[int, int, str, int, str], list[float]]:
-        """Return the throughputs of a level's repeats by (experiment, system, protocol, clients, unit)."""
-        columns = ("experiment", "system", "protocol", "clients", "result__unit")
-        levels: dict[tuple[int, int, str, int, str], list[float]] = defaultdict(list)
-        for row in self.measured().order_by("pk").values_list(*columns, "result__throughput"):
-            levels[row[:-1]].append(row[-1])
-        return levels
-
-    def peaks(self) -> dict[tuple[int, int], Level]:
-        """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients."""
-        levels = sorted(self.levels(), key=lambda level: (level.throughput, -level.clients))
-        return {(level.experiment, level.system): level for level in levels}
 
     def extras_s(self, experiments: Collection[int]) -> dict[tuple[int, str], float]:
         """Return how many seconds longer than their loads runs that ended well took, by experiment and kind.

@@ -1,9 +1,11 @@
-"""Tables of the queue beside the runs: holds, watches, live logs, windows and reservations."""
+"""Tables of the queue beside the runs: holds, watches, live logs, windows, reservations, and who works on it."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Self
 
+from django.conf import settings
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.db import models
@@ -15,6 +17,8 @@ from benchhub.catalog.models.hosts import Host
 from .states import State
 
 KEPT_FOR, FAILED_KEPT_FOR, FORGOTTEN_AT_ONCE = timedelta(days=1), timedelta(days=60), 1000
+# Pages ask every 20 s whether anybody works (base.html): within two leases of 60 s they all say that nobody does.
+ALIVE_WITHIN = timedelta(seconds=1.5 * settings.LEASE_SECONDS)
 OF_ONE_OWNER = Q(host=None, experiment__isnull=False) | Q(host__isnull=False, experiment=None)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -200,3 +204,26 @@ class Reservation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.period.lower:%Y-%m-%d %H:%M} to {self.period.upper:%Y-%m-%d %H:%M} UTC"
+
+
+class WorkerQuerySet(models.QuerySet["Worker"]):
+    def alive(self) -> Self:
+        """Return the workers that have done lately what the ticker asked for."""
+        return self.filter(ticked_at__gt=Now() - ALIVE_WITHIN)
+
+
+class Worker(models.Model):
+    """A worker process as it last told of itself, at a tick that the ticker had sent."""
+
+    name = models.CharField(max_length=160, primary_key=True, help_text="Machine and process number.")
+    release = models.CharField(max_length=60)
+    started_at = models.DateTimeField(db_default=Now())
+    ticked_at = models.DateTimeField(db_default=Now(), db_index=True)
+    clock_ahead_s = models.FloatField(help_text="Its clock minus the warehouse's.")
+    loop_silent_s = models.FloatField(default=0, help_text="For how long its event loop of all SSH had not turned.")
+    ssh_errors = models.PositiveBigIntegerField(default=0, help_text="Since it started.")
+
+    objects = WorkerQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name

@@ -18,6 +18,7 @@ COLUMNS = (
     "latency_average_ms",
     "latency_p95_ms", "latency_p99_ms", "latency_samples", "runs", "doubts", "protocol_digest", "system_digest",
     "sd", "low", "high", "low_to_high_is", "outlier_run", "provenance",
+    "left_out",
 )  # fmt: skip
 
 OFFERED = (
@@ -84,4 +85,5 @@ def _row(system_curve: SystemCurve, level: Level) -> list[Any]:
         spread.kind if spread.n > 1 else "",
         level.outlier.run if level.outlier else None,
         provenance(level),
+        level.left_out,
     ]

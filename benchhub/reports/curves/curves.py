@@ -10,8 +10,7 @@ from benchhub.analysis.curves import curve
 from benchhub.analysis.curves.curve import Curve, RunPoint
 from benchhub.analysis.protocol.digest import differing_fields
 from benchhub.analysis.statistics.drift import Start
-from benchhub.bench.models import Run, System
-from benchhub.bench.models.states import State
+from benchhub.bench.models import System
 
 from .latencies import HistogramByRun
 from .runs import CurveRun
@@ -125,13 +124,8 @@ def aside(runs: Sequence[CurveRun], system: System, protocol_digest: str) -> tup
 
 
 def is_point(run: CurveRun, protocol_digest: str) -> bool:
-    """Tell whether a run is a point of this protocol, by the rule of RunQuerySet.measured.
-
-    Such a run measured, ended well, and counts.
-    """
-    if run.protocol_id != protocol_digest or run.set_aside_at or run.rate_tps:
-        return False
-    return run.kind == Run.Kind.MEASURE and run.state == State.SUCCEEDED and run.has_result
+    """Tell whether a run is a point of this protocol: it measured, ended well, and counts."""
+    return run.protocol_id == protocol_digest and run.is_measured
 
 
 def point(run: CurveRun, system: System, histograms: HistogramByRun = UNKNOWN) -> RunPoint:
@@ -153,6 +147,7 @@ def point(run: CurveRun, system: System, histograms: HistogramByRun = UNKNOWN) -
         start=_start(run, run.throughput),
         place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
         source=(run.source or "an unnamed source") if run.is_imported else "",
+        left_out=run.left_out,
     )
 
 

@@ -1,37 +1,45 @@
 """The runs that curves are made of, as plain rows: a page is made of thousands, and each needs few of its columns.
 
-Years of pushes may lie under one name, so that only the newest runs of a level are read.
+Of runs that left neither a result nor facts only their number counts. Years of pushes may be imported under one name,
+so that of the measured runs of a level the newest are read; how many older ones there are goes with them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, FloatField, Max, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Max, Min, Q
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 
 from benchhub.analysis.doubts.doubt import Doubt, Weight
-from benchhub.bench.models import RunQuerySet
-from benchhub.bench.models.states import FINAL
+from benchhub.analysis.words import count, word
+from benchhub.bench.models import Run, RunQuerySet, levels
+from benchhub.bench.models.states import FINAL, State
 
-# Of so many repeats the scatter is known within a tenth or so; older ones are of another state of the host.
-MOST_REPEATS = 100
-LEVEL = ("experiment", "system", "kind", "rate_tps", "clients")
-TEXT = (
-    f"A level is made of its newest {MOST_REPEATS} runs, and some level has as many. Older ones are in the list of "
-    "runs and in the API, and in no line, mean or price."
-)
+TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_tps", "state", "set_aside_at")
+LEFT_NOTHING: Mapping[str, Any] = {
+    "started_at": None,
+    "delivery_id": None,
+    "source": "",
+    "throughput": None,
+    "unit": "",
+    "latency_average_ms": None,
+    "latency_p95_ms": None,
+    "latency_p99_ms": None,
+    "doubts": (),
+}
+HAS_RESULT, HAS_FACTS = Q(result__isnull=False), Q(found__isnull=False)
 
 
 class CurveRun(NamedTuple):
     """A run of a curve: what its point and the verdict on it are made of. Without a result `throughput` is None.
 
+    `runs` is 1; where nothing but their number is of interest, one row stands for so many that are alike. `left_out`
+    counts the older runs of its level that are not read.
     `transactions` and `blocks_read` (not found in shared buffers) are None where they were not counted.
     """
 
@@ -57,6 +65,22 @@ class CurveRun(NamedTuple):
     facts_digest: str | None = None
     transactions: float | None = None
     blocks_read: float | None = None
+    runs: int = 1
+    left_out: int = 0
+
+    @property
+    def level(self) -> tuple[int, int, str, int]:
+        return self.experiment_id, self.system_id, self.protocol_id, self.clients
+
+    @property
+    def is_measured(self) -> bool:
+        """Tell whether the run is a point of a curve, by the rule of RunQuerySet.measured."""
+        return self.has_result and self.is_of_curve
+
+    @property
+    def is_of_curve(self) -> bool:
+        ended_well = self.kind == Run.Kind.MEASURE and self.state == State.SUCCEEDED
+        return ended_well and not self.rate_tps and self.set_aside_at is None
 
     @property
     def is_final(self) -> bool:
@@ -72,42 +96,108 @@ class CurveRun(NamedTuple):
 
 
 OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts"}
-COLUMNS = tuple(f"result__{name}" if name in OF_RESULT else name for name in CurveRun._fields)
+NAMES = CurveRun._fields[: CurveRun._fields.index("runs")]
+COLUMNS = tuple(f"result__{name}" if name in OF_RESULT else name for name in NAMES)
 
 
 def read(runs: RunQuerySet) -> list[CurveRun]:
-    """Return the newest of each level of these runs, by experiment, in the order of the plan."""
+    """Return these runs, by experiment and in the order of the plan, and then the tallies of those that left nothing.
+
+    It takes two queries.
+    """
+    tallies = _tallies(runs)
+    left_out = _left_out(tallies)
+    values = _with_facts(runs.newest() if left_out else runs).order_by("experiment", "position").values_list(*COLUMNS)
+    rows = [CurveRun(*row) for row in values]
+    if left_out:
+        rows = [run._replace(left_out=left_out.get(run.level, 0)) if run.is_measured else run for run in rows]
+    return [*rows, *(tally.row for tally in tallies if not (tally.has_result or tally.has_facts))]
+
+
+class _Tally(NamedTuple):
+    """Runs that are alike, as one row."""
+
+    row: CurveRun
+    has_result: bool
+    has_facts: bool
+
+
+def _tallies(runs: RunQuerySet) -> list[_Tally]:
+    alike = runs.order_by().values(*TALLY, has_result=_truth(HAS_RESULT), has_facts=_truth(HAS_FACTS))
+    rows = alike.annotate(pk=Min("id"), runs=Count("id"), expected_s=Max("expected_s"))
+    return [_Tally(has_result=row.pop("has_result"), has_facts=row.pop("has_facts"), row=_row(row)) for row in rows]
+
+
+def _truth(condition: Q) -> ExpressionWrapper[Any]:
+    return ExpressionWrapper(condition, BooleanField())
+
+
+def _row(row: Mapping[str, Any]) -> CurveRun:
+    return CurveRun(**row, **LEFT_NOTHING)
+
+
+def _left_out(tallies: Sequence[_Tally]) -> dict[tuple[int, int, str, int], int]:
+    """Return how many of its measured runs are too old, of each level of which some are."""
+    measured = (tally.row for tally in tallies if tally.has_result and tally.row.is_of_curve)
+    numbers: Counter[tuple[int, int, str, int]] = Counter()
+    for row in measured:
+        numbers[row.level] += row.runs
+    return {level: number - levels.MOST_REPEATS for level, number in numbers.items() if number > levels.MOST_REPEATS}
+
+
+def _with_facts(runs: RunQuerySet) -> RunQuerySet:
     blocks = KeyTextTransform("blks_read", KeyTransform("pg_stat_database", "found__deltas"))
     transactions = KeyTextTransform("value", KeyTransform("transactions", "result__measures"))
-    rows = newest(runs).annotate(
+    return runs.filter(HAS_RESULT | HAS_FACTS).annotate(
         facts_digest=F("found__facts_digest"),
         blocks_read=Cast(blocks, FloatField()),
         transactions=Cast(transactions, FloatField()),
     )
-    return [CurveRun._make(row) for row in rows.order_by("experiment", "position").values_list(*COLUMNS)]
 
 
-def newest(runs: RunQuerySet) -> RunQuerySet:
-    """Return of each level of these runs the newest MOST_REPEATS that ended, and as many of those that come after.
+class Counts(NamedTuple):
+    """How many runs there are in all, and of each kind; `left_out` are those of the measured that are not read."""
 
-    It takes one query, and another one where a level has more.
-    """
-    counts = runs.order_by().values(*LEVEL).annotate(number=Count("pk"), last=Max("repeat", filter=Q(state__in=FINAL)))
-    levels = [(level, level.pop("number"), level.pop("last") or 0) for level in counts]
-    if all(number <= MOST_REPEATS for _, number, _ in levels):
-        return runs
-    return runs.filter(reduce(or_, (_newest_of(*level) for level in levels)))
+    runs: int
+    aside: int
+    unfinished: int
+    cancelled: int
+    measured: int
+    left_out: int
+
+    @property
+    def counting(self) -> int:
+        """Count the runs that nobody set aside."""
+        return self.runs - self.aside
+
+    @property
+    def failed(self) -> int:
+        """Count those of them that ended by themselves and are no point."""
+        return self.counting - self.unfinished - self.cancelled - self.measured
 
 
-def _newest_of(level: Mapping[str, Any], number: int, last: int) -> Q:
-    """Return the condition of a level's runs, by the order of an index; `last` is the repeat that ended last."""
-    if number <= MOST_REPEATS:
-        return Q(**level)
-    return Q(**level, repeat__range=(last - MOST_REPEATS + 1, last + MOST_REPEATS))
+def counts(runs: Sequence[CurveRun]) -> Counts:
+    """Count the runs, those included that tallies stand for and those that are not read."""
+    left_out = sum({run.level: run.left_out for run in runs if run.is_measured}.values())
+    return Counts(
+        runs=_count(runs) + left_out,
+        aside=_count(run for run in runs if run.set_aside_at),
+        unfinished=_count(run for run in runs if not run.is_final),
+        cancelled=_count(run for run in runs if run.state == State.CANCELLED),
+        measured=_count(run for run in runs if run.is_measured) + left_out,
+        left_out=left_out,
+    )
+
+
+def _count(runs: Iterable[CurveRun]) -> int:
+    return sum(run.runs for run in runs)
 
 
 def doubts(runs: Sequence[CurveRun]) -> Iterator[Doubt]:
-    """Yield that older runs may be left out, where a level of a curve has as many runs as are drawn."""
-    levels = Counter((run.protocol_id, run.rate_tps, run.clients) for run in runs if run.is_final)
-    if levels and max(levels.values()) >= MOST_REPEATS:
-        yield Doubt("newest-runs", TEXT, Weight.SLIGHT)
+    """Yield that older runs are left out, where some are."""
+    if left_out := counts(runs).left_out:
+        text = (
+            f"{count(left_out, 'older run')} {word('is', left_out, 'are')} in the list of runs, and in no line, mean "
+            f"or price: a level is made of its newest {levels.MOST_REPEATS}."
+        )
+        yield Doubt("newest-runs", text, Weight.SLIGHT)

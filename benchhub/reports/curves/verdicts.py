@@ -8,7 +8,6 @@ from dataclasses import replace
 from benchhub.analysis.doubts import verdict
 from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import CurveFacts, RunFacts, Verdict
-from benchhub.bench.models.states import State
 
 from . import runs as curve_runs
 from .curves import is_point
@@ -23,9 +22,9 @@ def of_curve(runs: Sequence[CurveRun]) -> Verdict:
     counting = [run for run in runs if not run.set_aside_at]
     points = {run.pk: _facts(run) for run in counting if is_point(run, run.protocol_id)}
     verdicts = {pk: verdict.of_doubts(facts.doubts) for pk, facts in points.items()}
-    ended = sum(run.is_final and run.state != State.CANCELLED for run in counting)
-    judged = verdict.of_curve(CurveFacts(points, len(counting), ended - len(points), verdicts))
-    return replace(judged, doubts=(*judged.doubts, *curve_runs.doubts(counting)))
+    counts = curve_runs.counts(runs)
+    judged = verdict.of_curve(CurveFacts(points, counts.counting, counts.failed, verdicts))
+    return replace(judged, doubts=(*judged.doubts, *curve_runs.doubts(runs)))
 
 
 def _facts(run: CurveRun) -> RunFacts:

@@ -11,8 +11,8 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Run, Watch, Worker
+from benchhub.bench.models.queue import ALIVE_WITHIN
 from benchhub.bench.models.states import State
-from benchhub.bench.models.workers import ALIVE_WITHIN
 from benchhub.bench.queue import queue
 from benchhub.bench.queue.page import QueuePage
 from benchhub.catalog.models import Hardware

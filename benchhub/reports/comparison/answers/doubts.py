@@ -12,9 +12,9 @@ from benchhub.analysis.doubts.doubt import CONTRADICTIONS, Doubt, Weight
 from benchhub.analysis.doubts.verdict import WORDS, Verdict
 from benchhub.analysis.statistics import drift
 from benchhub.analysis.words import count, word
-from benchhub.bench.models.states import State
 from benchhub.bench.plan.warnings import described_twice
 from benchhub.reports.comparison.entries import Entry
+from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
 
 AMONG_REPEATS = ("few-repeats", "outlier", "colder-cache", "repeats-in-a-row", "drift", "newest-runs")
@@ -142,20 +142,16 @@ def _changed_facts(entry: Entry) -> Iterator[Doubt]:
 
 
 def _unfinished(entry: Entry) -> Iterator[Doubt]:
-    aside = sum(run.set_aside_at is not None for run in entry.runs)
-    total = len(entry.runs) - aside
-    unfinished = sum(not run.is_final for run in entry.runs)
-    cancelled = sum(run.state == State.CANCELLED for run in entry.runs)
-    failed = total - unfinished - cancelled - sum(len(level.runs) for level in entry.curve.levels)
-    runs_text = count(total, "run")
-    if unfinished:
-        yield Doubt("runs-to-come", f"Still to come: {unfinished} of {total} runs.")
-    if failed:
-        yield Doubt("runs-lost", f"{failed} of {runs_text} failed, so the curve has fewer points.")
-    if aside:
-        text = f"{aside} of {count(len(entry.runs), 'run')} {word('was', aside, 'were')} set aside by a person."
+    counts = curve_runs.counts(entry.runs)
+    runs_text = count(counts.counting, "run")
+    if counts.unfinished:
+        yield Doubt("runs-to-come", f"Still to come: {counts.unfinished} of {counts.counting} runs.")
+    if counts.failed:
+        yield Doubt("runs-lost", f"{counts.failed} of {runs_text} failed, so the curve has fewer points.")
+    if aside := counts.aside:
+        text = f"{aside} of {count(counts.runs, 'run')} {word('was', aside, 'were')} set aside by a person."
         yield Doubt("runs-aside", text)
-    if cancelled:
+    if cancelled := counts.cancelled:
         yield Doubt("runs-cancelled", f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled.")
 
 

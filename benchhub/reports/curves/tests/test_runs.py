@@ -1,44 +1,118 @@
-"""A curve is made of the newest runs of each level, and says where there may be older ones."""
+"""A curve is made of all measured runs of a level up to a bound, then of the newest, and says how many are left out."""
+
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from benchhub.bench import testing
-from benchhub.bench.models import Run
+from benchhub.bench.models import Run, levels
+from benchhub.bench.results import aside
 from benchhub.catalog.models import Hardware
+from benchhub.reports.comparison import queries as compared
+from benchhub.reports.comparison.answers import doubts
+from benchhub.reports.comparison.entries import build
+from benchhub.reports.curves import csv, verdicts
 from benchhub.reports.curves import runs as curve_runs
-from benchhub.reports.curves import verdicts
+from benchhub.reports.experiments import page, queries
 
 pytestmark = pytest.mark.django_db
+MOST = 3
 
 
 @pytest.fixture
-def experiment(monkeypatch):
-    """Four repeats at 8 clients that ended, three that wait, and one at 16; two of a level are read."""
-    monkeypatch.setattr(curve_runs, "MOST_REPEATS", 2)
-    system = testing.make_system("18", testing.make_host(), Hardware.objects.create(sockets=1, cores_per_socket=4))
+def system():
+    return testing.make_system("18", testing.make_host(), Hardware.objects.create(sockets=1, cores_per_socket=4))
+
+
+@pytest.fixture
+def experiment(monkeypatch, system):
+    """At 8 clients three measured runs and later four that failed, four cancelled and four that wait; at 16 one."""
+    monkeypatch.setattr(levels, "MOST_REPEATS", MOST)
     made = testing.make_experiment([system], client_levels=[8, 16])
     for repeat in (1, 2, 3):
-        testing.succeeded(testing.make_run(made, system, 8, repeat), 100.0 + repeat)
-    testing.ended(testing.make_run(made, system, 8, 4), "failed", "it broke")
-    for repeat in (5, 6, 7):
+        testing.succeeded(testing.make_run(made, system, 8, repeat), 100.0 * 2**repeat)
+    for repeat in range(4, 8):
+        testing.ended(testing.make_run(made, system, 8, repeat), "failed", "it broke")
+    for repeat in range(8, 12):
+        testing.make_run(made, system, 8, repeat, state="cancelled")
+    for repeat in range(12, 16):
         testing.make_run(made, system, 8, repeat)
     testing.succeeded(testing.make_run(made, system, 16, 1), 200.0)
     return made
 
 
-def test_of_a_level_with_many_runs_the_newest_are_read_of_those_that_ended_and_of_those_to_come(experiment):
-    repeats = dict(Run.objects.values_list("pk", "repeat"))
-    rows = [(row.clients, repeats[row.pk], row.throughput) for row in curve_runs.read(experiment.runs.all())]
-    assert rows == [(8, 3, 103.0), (8, 4, None), (8, 5, None), (8, 6, None), (16, 1, 200.0)]
+def level(experiment, clients=8):
+    [group] = page.groups(experiment, queries.curve_runs(experiment), queries.systems(experiment))
+    return next(level for level in group.curves[0].curve.levels if level.clients == clients)
 
 
-def test_a_curve_with_a_level_of_many_runs_says_that_older_ones_are_in_no_mean(experiment):
+def measure(experiment, tps, days, repeat):
+    """Add a run at 8 clients that was measured so many days ago."""
+    run = testing.make_run(experiment, experiment.systems.get(), 8, repeat)
+    testing.succeeded(run, tps)
+    Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - timedelta(days=days))
+    return run
+
+
+def texts(experiment):
+    keys = compared.of_experiment(experiment.pk)
+    [entry], _ = build(compared.rows(keys), compared.runs(keys))
+    return doubts.of_curve(entry)
+
+
+def test_runs_in_other_states_take_no_measured_run_out_of_its_level_and_are_all_counted(experiment):
+    assert (level(experiment).throughput.n, level(experiment).left_out) == (3, 0)
+    assert level(experiment).throughput.mean == pytest.approx(400.0)  # (200 x 400 x 800) ** (1/3)
+    text = " ".join(texts(experiment))
+    assert "Still to come: 4 of 16 runs." in text
+    assert "4 of 16 runs failed" in text and "4 of 16 runs were cancelled" in text
+    assert "older" not in text
+    assert "newest-runs" not in verdicts.of_curve(queries.curve_runs(experiment)).codes
+
+
+def test_beyond_the_bound_the_newest_by_time_are_read_whatever_their_repeat_is(experiment):
+    measure(experiment, 1.0, days=900, repeat=1_000_000)
+    assert level(experiment).throughput.mean == pytest.approx(400.0)
+    measure(experiment, 1600.0, days=-1, repeat=50)
+    assert level(experiment).throughput.n == MOST
+    assert level(experiment).throughput.mean == pytest.approx(800.0)  # of 400, 800 and 1,600
+    assert (level(experiment).left_out, level(experiment, 16).left_out) == (2, 0)
+
+
+def test_page_csv_and_means_in_the_database_leave_out_the_same_runs_and_say_so(experiment):
+    measure(experiment, 1600.0, days=-1, repeat=50)
+    [group] = page.groups(experiment, queries.curve_runs(experiment), queries.systems(experiment))
+    rows = [row.split(",")[-1] for row in csv.curves_csv([group]).splitlines()]
+    assert rows == ["left_out", "1", "0"]
+    [peak] = experiment.runs.peaks().values()
+    assert (peak.throughput, peak.repeats, peak.left_out) == (pytest.approx(800.0), MOST, 1)
+    assert sorted(experiment.runs.repeats().values()) == [[200.0], [400.0, 800.0, 1600.0]]
+    text = " ".join(texts(experiment))
+    assert "1 older run is in the list of runs, and in no line, mean or price" in text
+    assert "4 of 17 runs failed" in text  # the one that is left out has not failed
+
+
+def test_a_run_set_aside_makes_room_for_an_older_one(experiment, django_user_model):
+    newest = measure(experiment, 1600.0, days=-1, repeat=50)
+    aside.set_aside(newest, django_user_model.objects.create_superuser("ada"), "A backup ran.")
+    assert level(experiment).throughput.mean == pytest.approx(400.0)
+    assert level(experiment).left_out == 0
+    assert "1 of 17 runs was set aside by a person." in texts(experiment)
+
+
+def test_each_protocol_has_levels_of_its_own(experiment, system):
+    other = testing.Protocol.stored({"path": "tcp"})
+    for repeat in range(20, 24):
+        testing.succeeded(testing.make_run(experiment, system, 8, repeat, protocol=other), 50.0)
+    groups = page.groups(experiment, queries.curve_runs(experiment), queries.systems(experiment))
+    ends = [(level.throughput.n, level.left_out) for group in groups for level in group.curves[0].curve.levels]
+    assert ends == [(3, 0), (1, 0), (3, 1)]
+
+
+def test_runs_that_left_nothing_are_one_row_for_all_that_are_alike(experiment):
     rows = curve_runs.read(experiment.runs.all())
-    assert "newest-runs" in verdicts.of_curve(rows).codes
-    assert "newest-runs" not in verdicts.of_curve([row for row in rows if row.clients == 16]).codes
-
-
-def test_a_run_without_a_result_has_no_throughput_and_one_with_a_result_its_doubts(experiment):
-    *_, failed, _, _, alone = curve_runs.read(experiment.runs.all())
-    assert (failed.has_result, failed.is_final, failed.is_imported) == (False, True, False)
-    assert (alone.has_result, alone.unit, list(alone.doubts)) == (True, "TPS", [])
+    assert [row.runs for row in rows if row.has_result] == [1, 1, 1, 1]
+    tallies = {row.state: row.runs for row in rows if not row.has_result}
+    assert tallies == {"failed": 4, "cancelled": 4, "queued": 4} and len(rows) == 7
+    assert (rows[3].throughput, rows[3].unit, list(rows[3].doubts), rows[3].is_final) == (200.0, "TPS", [], True)
