@@ -25,7 +25,7 @@ LEVELS = (
     "curve", "experiment", "clients", "n", "geometric_mean", "lowest", "highest", "unit", "baseline", "ratio",
     "ratio_lowest", "ratio_highest", "is_best", "runs", "doubts", "ratio_kind", "p", "p_of_several",
     "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "latency_samples", "ratio_verdict", "ratio_withheld",
-    "provenance", "leader",
+    "provenance", "leader", "left_out",
 )  # fmt: skip
 PRICES = (
     "curve", "hardware", "licence", "terms", "load", "clients", "n", "price", "price_low", "price_high", "interval",
@@ -87,6 +87,7 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
         *((ratio.verdict, ratio.withheld) if ratio and not cell.is_baseline else ("", "")),
         provenance(cell.level),
         (cell.leader.words or "best") if cell.leader else "",
+        cell.level.left_out,
     ]
 
 
