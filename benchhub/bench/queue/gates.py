@@ -36,7 +36,7 @@ from benchhub.catalog.instances import grants
 from benchhub.catalog.models import DataSet, Host, Instance
 from benchhub.catalog.models.moments import interval
 
-# Of the runs that are alike in these no gate lets a later one start before the first.
+# Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
 ALIKE = ("experiment", "system", "kind", "is_canary", "expected_s")
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
@@ -280,18 +280,28 @@ CONTENTION = ("busy", "promised")  # they open by themselves, as runs end
 
 def with_gates(runs: Runs) -> Runs:
     """Add to each run a boolean column for each gate, `gate_...`: true where it is shut."""
-    truths = {gate: Func(gate.is_shut, template="(%(expressions)s)", output_field=BooleanField()) for gate in GATES}
-    booleans = {f"gate_{gate.name}": Coalesce(truth, Value(False)) for gate, truth in truths.items()}
-    return runs.annotate(**booleans, tenant=_first_tenant())
+    return runs.annotate(**{f"gate_{gate.name}": _truth(gate.is_shut) for gate in GATES}, tenant=_first_tenant())
+
+
+def _truth(condition: Any) -> Coalesce:
+    return Coalesce(Func(condition, template="(%(expressions)s)", output_field=BooleanField()), Value(False))
 
 
 def candidates() -> RunQuerySet:
-    """Return the queued runs among which the next one is: of those that are alike the first.
+    """Return the queued runs among which the next one is: of those that are alike the first, and the first granted.
 
-    Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand.
+    Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand. What a run would
+    change stands in its spec, which is not read of all: only where the first waits for a grant is another looked for.
     """
-    first = Run.objects.queued().order_by(*ALIKE, "position").distinct(*ALIKE)
-    return Run.objects.queued().filter(pk__in=first.values("pk"))
+    first = _first_of_alike(Run.objects.queued())
+    ungranted = Run.objects.filter(_is_ungranted(), pk__in=first)
+    granted = Run.objects.queued().annotate(is_ungranted=_truth(_is_ungranted())).filter(is_ungranted=False)
+    others = _first_of_alike(granted.filter(system__in=ungranted.values("system")))
+    return Run.objects.queued().filter(Q(pk__in=first) | Q(pk__in=others))
+
+
+def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
+    return runs.order_by(*ALIKE, "position").distinct(*ALIKE).values("pk")
 
 
 def ready(runs: Runs) -> Runs:

@@ -13,7 +13,7 @@ from benchhub.bench.models import Event, Experiment, Run, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue, timetable
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
-from benchhub.catalog.models import Host, InterferenceGroup
+from benchhub.catalog.models import Host, Instance, InterferenceGroup
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -240,3 +240,18 @@ def test_gates_are_asked_of_the_first_of_runs_that_are_alike(run):
     Run.objects.filter(pk=run.pk).update(state="cancelled")
     assert set(gates.candidates()) == {later[0], longer, other}
     assert gates.keys_of_next() == [later[0].pk]
+
+
+@pytest.mark.parametrize(("grant", "change"), [("reload", {"restart": []}), ("none", None)])
+def test_a_run_that_waits_for_a_grant_holds_up_none_that_needs_less(host, grant, change):
+    system, experiment = new_system(host), new_experiment()
+    Instance.objects.update(grant="restart")
+    changes = [{"restart": ["systemctl", "restart"]}, change, change]
+    run, later, _ = (
+        new_run(experiment, system, position, expected_s=600, spec={"server_settings": change})
+        for position, change in enumerate(changes, start=1)
+    )
+    assert gates.keys_of_next() == [run.pk]
+    Instance.objects.update(grant=grant)
+    assert gates.keys_of_next() == [later.pk]
+    assert set(gates.candidates()) == {run, later}
