@@ -21,12 +21,4 @@ class Migration(migrations.Migration):
             name="moved_files",
             field=models.PositiveBigIntegerField(default=0, help_text="So many since the rule was set."),
         ),
-        migrations.AddIndex(
-            model_name="run",
-            index=models.Index(
-                condition=models.Q(("state", "queued")),
-                fields=["experiment", "system", "kind", "is_canary", "expected_s", "position", "id"],
-                name="run_candidate",
-            ),
-        ),
     ]
