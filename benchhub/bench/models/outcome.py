@@ -32,6 +32,12 @@ class ArchiveRuleQuerySet(models.QuerySet["ArchiveRule"]):
         """Return the rule if it is due, which it is to nobody else until the batch ends or a minute has passed."""
         return self.first() if self.due().update(next_look_at=Now() + timedelta(minutes=1)) else None
 
+    def set(self, after_days: int) -> None:
+        """Set the rule, from which the worker takes it at its next look. What another rule has moved is not of it."""
+        of_another = {"last_file": 0, "trouble": "", "moved_at": None, "moved_files": 0}
+        rule = {"after_days": after_days, "next_look_at": Now(), **of_another}
+        self.update_or_create(pk=1, defaults=rule)
+
 
 class ArchiveRule(models.Model):
     """The one rule by which files move to the archive; without its row nothing moves by itself."""

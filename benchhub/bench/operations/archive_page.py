@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from django import forms
 from django.db.models import Max
-from django.db.models.functions import Now
 
 from benchhub import archive
 from benchhub.analysis.words import count, size
@@ -20,8 +21,8 @@ from benchhub.bench.results import archive as moves
 from benchhub.bench.results.archive import Extent
 
 MOST_DAYS = 36_500
-MOST_COUNTED = 50_000  # files of the archive, which may have millions
-LOOKED_AT = 50  # files of the archive that are looked at at once
+MOST_COUNTED = 50_000  # files at once, of which there may be millions
+LOOKED_AT, CHECK_S = 50, 5.0  # files of the archive that a check reads at most, and for how long
 LOOK, CHECK = "look", "check"
 
 
@@ -46,7 +47,7 @@ class RuleForm(forms.Form):
     def save(self) -> None:
         """Set the rule, from which the worker takes it at its next look; or end it."""
         if days := self.cleaned_data["after_days"]:
-            ArchiveRule.objects.update_or_create(pk=1, defaults={"after_days": days, "next_look_at": Now()})
+            ArchiveRule.objects.set(days)
         else:
             ArchiveRule.objects.all().delete()
 
@@ -63,8 +64,10 @@ class Check:
         """Read files of the archive, from some place on: all of them would take hours."""
         files = Evidence.objects.archived().defer("content").select_related("attempt")
         last = files.aggregate(last=Max("pk"))["last"] or 0
-        rows = list(files.filter(pk__gte=random.randint(0, last)).order_by("pk")[:LOOKED_AT])  # no secret
-        return cls(len(rows), tuple(sentence for file in rows if (sentence := _trouble(file))))
+        rows = files.filter(pk__gte=random.randint(0, last)).order_by("pk")[:LOOKED_AT]  # no secret
+        end_s = time.monotonic() + CHECK_S
+        troubles = [_trouble(file) for file in takewhile(lambda _: time.monotonic() < end_s, rows)]
+        return cls(len(troubles), tuple(filter(None, troubles)))
 
 
 def _trouble(file: Evidence) -> str:
@@ -90,7 +93,7 @@ class ArchivePage:
         if data and CHECK in data:
             return cls(RuleForm(initial=form.initial), check=Check.of_some())
         if data and LOOK in data and form.is_valid() and (days := form.cleaned_data["after_days"]):
-            return cls(form, movable=moves.movable(days))
+            return cls(form, movable=moves.movable(days, MOST_COUNTED + 1))
         return cls(form)
 
     @cached_property
@@ -104,14 +107,14 @@ class ArchivePage:
 
     @cached_property
     def archived_text(self) -> str:
-        return _text(moves.archived(MOST_COUNTED), MOST_COUNTED)
+        return _text(moves.archived(MOST_COUNTED + 1))
 
     @property
     def movable_text(self) -> str:
         return _text(self.movable) if self.movable else ""
 
 
-def _text(extent: Extent, most: int = 0) -> str:
-    """Write '12 files of 3.4 MB'; where no more than `most` were counted, that there are more."""
-    text = f"{count(extent.files, 'file')} of {size(extent.size_bytes)}"
-    return f"more than {text}" if most and extent.files >= most else text
+def _text(extent: Extent) -> str:
+    """Write '12 files of 3.4 MB'; of more than are counted, that there are more."""
+    text = f"{count(min(extent.files, MOST_COUNTED), 'file')} of {size(extent.size_bytes)}"
+    return f"more than {text}" if extent.files > MOST_COUNTED else text

@@ -15,6 +15,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 
 from benchhub.accounts.second_factor import required
+from benchhub.ui.acts import explain_form
 from benchhub.ui.findings import worst
 from benchhub.ui.middleware import Handler
 
@@ -85,6 +86,7 @@ def archive(request: HttpRequest) -> HttpResponse:
     is_question = bool({CHECK, LOOK} & request.POST.keys())
     if request.method == "POST" and not is_question and page.form.is_valid():
         page.form.save()
+        explain_form(request, page.form)
         messages.success(request, "The rule is saved." if page.rule else "Nothing moves by itself from now on.")
         return redirect("archive")
     return render(request, "bench/archive.html", {"page": page})

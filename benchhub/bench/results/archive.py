@@ -47,18 +47,18 @@ class Outcome:
     last_file: int
 
 
-def movable(after_days: int) -> Extent:
-    """Return what a rule of so many days would move now."""
-    return _extent(Evidence.objects.movable(_cutoff(after_days)))
+def movable(after_days: int, most: int | None = None) -> Extent:
+    """Return what a rule of so many days would move now, of `most` files at most where a number is given."""
+    return _extent(Evidence.objects.movable(_cutoff(after_days)), most)
 
 
 def archived(most: int | None = None) -> Extent:
     """Return what the archive holds, of `most` files at most where a number is given."""
-    files = Evidence.objects.archived()
-    return _extent(files if most is None else files.order_by("pk")[:most])
+    return _extent(Evidence.objects.archived().order_by("pk"), most)
 
 
-def _extent(files: QuerySet[Evidence]) -> Extent:
+def _extent(files: QuerySet[Evidence], most: int | None) -> Extent:
+    files = files[:most]
     return Extent(**files.aggregate(files=Count("pk"), size_bytes=Sum("size_bytes", default=0)))
 
 
@@ -85,7 +85,8 @@ def move_due() -> None:
     outcome = _each(files[:BATCH_FILES], _move, BATCH_S)
     is_over = not outcome.extent.files
     trouble = next(iter(outcome.failures), rule.trouble if rule.last_file else "")
-    ArchiveRule.objects.filter(pk=rule.pk).update(
+    # A rule that was set while the batch moved begins anew.
+    ArchiveRule.objects.filter(pk=rule.pk, after_days=rule.after_days).update(
         last_file=0 if is_over else outcome.last_file,
         next_look_at=Now() + (REST if is_over else timedelta()),
         trouble=trouble,

@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models.functions import Now
 
 from benchhub import archive
 from benchhub.analysis.words import count, size
@@ -64,7 +63,7 @@ class Command(BaseCommand):
             self._tell_movable(after_days)
             return
         self._require_archive()
-        ArchiveRule.objects.update_or_create(pk=1, defaults={"after_days": after_days, "next_look_at": Now()})
+        ArchiveRule.objects.set(after_days)
         self._tell_movable(after_days)
         self.stdout.write("The worker moves them in small batches.")
 

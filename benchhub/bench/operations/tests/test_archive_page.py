@@ -7,8 +7,10 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.accounts.models import Entry
 from benchhub.bench import testing
 from benchhub.bench.models import ArchiveRule, Attempt, Evidence
+from benchhub.bench.operations import archive_page
 from benchhub.bench.results import archive as moves
 from benchhub.catalog.models import Hardware
 
@@ -52,6 +54,12 @@ def test_a_rule_is_saved_and_the_page_says_when_files_moved_last(admin, folder, 
     page = admin.get("/archive/")
     assertContains(page, "The archive holds 1 file of 11 bytes")
     assertContains(page, "1 file since the rule")
+    [entry] = Entry.objects.filter(action="archive")
+    assert entry.detail == "after days: 99"
+    ArchiveRule.objects.update(trouble="The disk is full.")
+    admin.post("/archive/", {"after_days": "50"})
+    assertContains(admin.get("/archive/"), "Nothing has moved yet by this rule.")
+    assertNotContains(admin.get("/archive/"), "The disk is full.")
     admin.post("/archive/", {"after_days": ""})
     assert not ArchiveRule.objects.exists() and Evidence.objects.archived().exists()
 
@@ -70,6 +78,7 @@ def test_a_rule_without_an_archive_is_refused_with_what_to_do(admin):
 
 
 def test_a_check_names_the_files_that_the_archive_has_lost(admin, folder, old_run):
+    assertContains(admin.post("/archive/", {"check": "yes"}), "The archive is empty")
     moves.move(99)
     assertContains(admin.post("/archive/", {"check": "yes"}), "all whole")
     for file in folder.rglob("*.gz"):
@@ -77,3 +86,21 @@ def test_a_check_names_the_files_that_the_archive_has_lost(admin, folder, old_ru
     answer = admin.post("/archive/", {"check": "yes"})
     assertContains(answer, f"out.log of run {old_run.pk}")
     assertNotContains(answer, "all whole")
+
+
+def test_what_is_counted_at_once_has_an_end(admin, folder, old_run, monkeypatch):
+    log = {"name": "err.log", "content": b"more", "size_bytes": 4, "sha256": "0" * 64}
+    Evidence.objects.create(attempt=Attempt.objects.get(), **log)
+    monkeypatch.setattr(archive_page, "MOST_COUNTED", 1)
+    answer = admin.post("/archive/", {"after_days": "99", "look": "yes"})
+    assertContains(answer, "This would move more than 1 file of")
+
+
+def test_a_rule_that_is_set_while_a_batch_moves_begins_anew(folder, old_run, monkeypatch):
+    ArchiveRule.objects.set(99)
+    move = moves._move
+    monkeypatch.setattr(moves, "_move", lambda file: (ArchiveRule.objects.set(50), move(file))[1])
+    moves.move_due()
+    rule = ArchiveRule.objects.get()
+    assert (rule.after_days, rule.moved_files, rule.last_file) == (50, 0, 0)
+    assert Evidence.objects.archived().count() == 1
