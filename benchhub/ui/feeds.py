@@ -23,6 +23,7 @@ from django.utils.safestring import SafeString, mark_safe
 VERSION = "BenchHub-Version"
 FRESH_S = 1.0
 MOST_ANSWERS = 512
+MOST_DRAWINGS = 16  # pages of up to 150 kB, of which each new version makes the older ones useless
 MOST_REFRESHES = 2
 TOKEN_MARK = secrets.token_hex()  # nobody outside knows it, so that no text of a page can be taken for it
 
@@ -32,8 +33,11 @@ _turns = threading.BoundedSemaphore(MOST_REFRESHES)
 class Feeds:
     """Keep the newest answers for a while, each made by one thread while others wait for it."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, fresh_s: float = FRESH_S) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, fresh_s: float = FRESH_S, most: int = MOST_ANSWERS
+    ) -> None:
         self._clock = clock
+        self._most = most
         self._fresh_s = fresh_s
         self._lock = threading.Lock()
         self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
@@ -51,7 +55,7 @@ class Feeds:
         with self._lock:
             answer = self._answers.setdefault(key, _Answer())
             self._answers.move_to_end(key)
-            while len(self._answers) > MOST_ANSWERS:
+            while len(self._answers) > self._most:
                 self._answers.popitem(last=False)
             return answer
 
@@ -65,7 +69,7 @@ class _Answer:
 
 feeds = Feeds()
 # Pages by their version, which is another one where anything of them has changed.
-drawings = Feeds(fresh_s=float("inf"))
+drawings = Feeds(fresh_s=float("inf"), most=MOST_DRAWINGS)
 
 
 def version_of(*facts: Any) -> str:
@@ -86,7 +90,8 @@ def answer(request: HttpRequest, key: Hashable, make: Callable[[], dict[str, Any
 def drawn(request: HttpRequest, key: Hashable, draw: Callable[[str], str]) -> SafeString:
     """Return HTML that was drawn once for all who look on and may do the same, which `key` says with the version.
 
-    `draw` takes what stands for the token of the reader's own forms. Whoever opens the page has it drawn anew.
+    The key has what the address means, as many addresses may mean the same. `draw` takes what stands for the token of
+    the reader's own forms. Whoever opens the page has it drawn anew.
     """
     html = drawings.get(key, lambda: draw(TOKEN_MARK)) if VERSION in request.headers else draw(TOKEN_MARK)
     return mark_safe(html.replace(TOKEN_MARK, get_token(request)))

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, repeat
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Max, Prefetch, Q
+from django.http import QueryDict
 from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period, earliest
@@ -23,7 +25,7 @@ from . import gates
 from .progress import run_seconds_left
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
-CHUNKS = (0, 10, 50, LOOKED_AT)  # so many experiments are asked for their next runs at once
+CHUNKS = (10, 40, 450)  # so many experiments are asked for their next runs at once
 PER_HOST = 5
 HOSTS_PER_PAGE, EXPERIMENTS_PER_PAGE = 10, 10
 UNKNOWN = datetime.max.replace(tzinfo=UTC)
@@ -82,10 +84,10 @@ class QueuePage:
     lanes: Sequence[Lane]
     waiting_keys: Sequence[int]
     is_cut: bool
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: QueryDict = field(default_factory=QueryDict)
 
     @classmethod
-    def load(cls, now: datetime, query: Mapping[str, str] | None = None) -> QueuePage:
+    def load(cls, now: datetime, query: QueryDict | None = None) -> QueuePage:
         """Read what is under way and what waits, and estimate when each run starts."""
         active = list(
             _with_hosts(Run.objects.active())
@@ -93,11 +95,12 @@ class QueuePage:
             .order_by("started_at", "pk")
         )
         waiting_keys = list(Experiment.objects.waiting().values_list("pk", flat=True))
-        queued = queued_runs(waiting_keys)
+        keys = next_keys(waiting_keys)
+        queued = queued_runs(keys[:LOOKED_AT])
         waiting = forecast(queued, _free_at(active, now), times(queued, now), now)
         if waiting and not Worker.objects.alive().exists():
             waiting = [replace(row, expected_at=None, is_due=False) for row in waiting]
-        return cls(_lanes(active, waiting), waiting_keys, len(queued) == LOOKED_AT, query or {})
+        return cls(_lanes(active, waiting), waiting_keys, len(keys) > LOOKED_AT, query or QueryDict())
 
     @property
     def lanes_page(self) -> Page[Lane]:
@@ -126,12 +129,17 @@ def version() -> str:
     )
 
 
-def queued_runs(experiments: Sequence[int]) -> list[Run]:
-    """Return the next runs of these experiments with their gates: keys first, as a gate costs more than a place.
+def pages_of(query: QueryDict) -> QueryDict:
+    """Return the numbers of the pages of hosts and experiments that an address names, without all else."""
+    values = {name: query.get(name, "") for name in ("page", "experiments")}
+    return QueryDict(urlencode({name: value for name, value in values.items() if value.isdecimal()}))
+
+
+def queued_runs(keys: Sequence[int]) -> list[Run]:
+    """Return these runs of the queue in this order, with their gates.
 
     What waits for another experiment's end comes after that, whatever its priority.
     """
-    keys = _next_keys(experiments)
     places = {key: place for place, key in enumerate(keys)}
     runs = gates.gated(keys).prefetch_related(
         Prefetch("experiment", Experiment.objects.only("name", "rest_s")),
@@ -140,14 +148,19 @@ def queued_runs(experiments: Sequence[int]) -> list[Run]:
     return sorted(runs, key=lambda run: (run.gate_occupied, places[run.pk]))
 
 
-def _next_keys(experiments: Sequence[int]) -> list[int]:
-    """Return the keys of the next runs, experiment by experiment: the whole queue may be long, and is not sorted."""
+def next_keys(experiments: Sequence[int]) -> list[int]:
+    """Return the keys of the next runs, LOOKED_AT and one more if there are as many.
+
+    Experiment by experiment, as the whole queue may be long, and is not sorted; some experiments have no run in it.
+    """
     keys: list[int] = []
-    for first, last in pairwise(CHUNKS):
-        if len(keys) < LOOKED_AT and (chunk := experiments[first:last]):
-            runs_by_key = dict(Experiment.objects.filter(pk__in=chunk).next_runs(LOOKED_AT))
-            keys += (run for experiment in chunk for run in runs_by_key.get(experiment, ()))
-    return keys[:LOOKED_AT]
+    rest, sizes = list(experiments), chain(CHUNKS, repeat(LOOKED_AT))
+    while rest and len(keys) <= LOOKED_AT:
+        size = next(sizes)
+        chunk, rest = rest[:size], rest[size:]
+        runs_by_key = dict(Experiment.objects.filter(pk__in=chunk).next_runs(LOOKED_AT + 1))
+        keys += (run for experiment in chunk for run in runs_by_key.get(experiment, ()))
+    return keys[: LOOKED_AT + 1]
 
 
 def _with_hosts(runs: Any) -> Any:

@@ -28,22 +28,24 @@ from benchhub.ui.pages import Crumb, FormPage
 from . import order, permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
-from .page import QueuePage
+from .page import QueuePage, pages_of
 from .page import version as queue_version
 from .times import KINDS, TimesPage
 
 
 def queue_shown(request: HttpRequest) -> HttpResponse:
+    query = pages_of(request.GET)
+
     def draw(version: str, token: str) -> str:
         context = {
-            "page": QueuePage.load(timezone.now(), request.GET),
+            "page": QueuePage.load(timezone.now(), query),
             "version": version,
             "csrf_token": token,
         }
         return render_to_string("bench/queue_content.html", context, request)
 
     def page(version: str) -> HttpResponse:
-        key = ("queue", version, request.get_full_path(), Hosts(request.user).rights)
+        key = ("queue", version, *query.items(), Hosts(request.user).rights)
         content = drawn(request, key, partial(draw, version))
         return render(request, "bench/queue.html", {"content": content, "version": version})
 

@@ -23,6 +23,13 @@ def test_an_answer_is_made_once_in_a_second_however_many_ask():
     assert own.get("a", lambda: made.append(1) or f"{len(made)}") == "2"
 
 
+def test_of_drawings_few_are_kept_at_once():
+    own, made = Feeds(fresh_s=float("inf"), most=2), []
+    for key in ("a", "b", "c", "c", "a"):
+        own.get(key, lambda key=key: made.append(key) or key)
+    assert made == ["a", "b", "c", "a"]
+
+
 def test_threads_that_ask_at_once_wait_for_one_answer():
     own, made, gate = Feeds(), [], threading.Barrier(8)
 

@@ -78,7 +78,7 @@ def test_the_page_is_drawn_once_for_all_who_may_do_the_same_with_a_token_for_eac
     eve, viewer = Client(enforce_csrf_checks=True), Client()
     eve.force_login(get_user_model().objects.create_superuser("eve"))
     viewer.force_login(get_user_model().objects.create_user("vic"))
-    own, hers = refreshed(ada), refreshed(eve)
+    own, hers = refreshed(ada), refreshed(eve, "?x=1")
     assert len(loads) == 1 and feeds.TOKEN_MARK not in own + hers
     address = reverse("experiment-pause", args=[experiment.pk])
     assert eve.post(address, {"csrfmiddlewaretoken": token(own)}).status_code == 403
@@ -86,12 +86,25 @@ def test_the_page_is_drawn_once_for_all_who_may_do_the_same_with_a_token_for_eac
     assert "Resume" in refreshed(eve) and "Resume" not in refreshed(viewer)
 
 
-def refreshed(client):
-    return client.get("/queue/", headers={feeds.VERSION: "another"}).content.decode()
+def refreshed(client, query=""):
+    return client.get(f"/queue/{query}", headers={feeds.VERSION: "another"}).content.decode()
 
 
 def token(page):
     return page.partition('name="csrfmiddlewaretoken" value="')[2][:64]
+
+
+def test_the_next_runs_are_looked_for_beyond_experiments_without_any(experiment, monkeypatch):
+    monkeypatch.setattr(queue_page, "LOOKED_AT", 2)
+    monkeypatch.setattr(queue_page, "CHUNKS", (1,))
+    system = experiment.systems.first()
+    without, second, third = (testing.make_experiment([system]) for _ in range(3))
+    keys = [testing.make_run(other, system, 1, 1).pk for other in (second, third)]
+    assert queue_page.next_keys([without.pk, second.pk]) == keys[:1]
+    assert queue_page.next_keys([without.pk, second.pk, without.pk, third.pk]) == keys
+    more = testing.make_run(third, system, 1, 2).pk
+    assert queue_page.next_keys([without.pk, second.pk, third.pk]) == [*keys, more]
+    assert queue_page.QueuePage.load(timezone.now()).is_cut
 
 
 def pause(experiment):
@@ -180,7 +193,8 @@ def test_nobody_can_say_when_a_paused_experiment_starts_and_it_holds_up_no_other
 
 
 def forecast(now, free=None, times=None):
-    queued = queue_page.queued_runs(Experiment.objects.waiting().values_list("pk", flat=True))
+    keys = queue_page.next_keys(Experiment.objects.waiting().values_list("pk", flat=True))
+    queued = queue_page.queued_runs(keys)
     return queue_page.forecast(queued, free or {}, times or queue_page.times(queued, now), now)
 
 
