@@ -79,8 +79,10 @@ def version(experiment: int) -> str:
         Count("pk"), Count("cancel_asked_at"), Count("set_aside_at"),
         Max("set_aside_at"), Max("started_at"), Max("ended_at"),
     )  # fmt: skip
-    active = runs.active().order_by("pk").values_list("pk", "state", "watch__contact_error")
-    return version_of(list(rows), sorted(counts, key=itemgetter(0)), list(active), slot())
+    # Those under way, and those that were given back.
+    moved = runs.unfinished().exclude(state=State.QUEUED, reason="").order_by("pk")
+    moved_rows = list(moved.values_list("pk", "state", "reason", "watch__contact_error"))
+    return version_of(list(rows), sorted(counts, key=itemgetter(0)), moved_rows, slot())
 
 
 def _systems(experiment: int) -> list[int]:
