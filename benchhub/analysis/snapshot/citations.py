@@ -31,6 +31,12 @@ def list_prices(document: Mapping[str, Any]) -> frozenset[int]:
     return cited if frozen is None else cited & {row["id"] for row in frozen}
 
 
+def frozen_prices(document: Mapping[str, Any]) -> frozenset[int]:
+    """Return the numbers of the list prices that prices at a reader's choice may rest on, those of the document too."""
+    frozen = document.get("source", {}).get("pricing", {}).get("prices", ())
+    return list_prices(document) | {row["id"] for row in frozen}
+
+
 def numbers(text: str) -> frozenset[int]:
     """Return the numbers of the list prices that a text cites."""
     return frozenset(int(number) for number in LIST_PRICE.findall(text))

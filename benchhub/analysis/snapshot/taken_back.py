@@ -5,7 +5,7 @@ A document is marked before it is projected: only the whole one knows what each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -27,7 +27,7 @@ class TakenBack:
 
 
 def marked(document: Node, prices: Sequence[TakenBack]) -> Node:
-    """Return the document with a note at each price that rests on one of these list prices, and a sentence of all.
+    """Return the document with a note at each price that rests on one of these list prices, and a sentence of those.
 
     It is the document itself where no price rests on any.
     """
@@ -35,7 +35,25 @@ def marked(document: Node, prices: Sequence[TakenBack]) -> Node:
     if sections == document["sections"]:
         return document
     tables = [_data(table, prices) for table in document["tables"]]
-    return {**document, "sections": sections, "tables": tables, "taken_back": _sentence(prices)}
+    return {
+        **document,
+        "sections": sections,
+        "tables": tables,
+        "taken_back": _sentence(_cited(_steps(document), prices)),
+    }
+
+
+def _steps(document: Node) -> Iterator[str]:
+    """Yield the steps of all prices in tables of the page."""
+    blocks = (block for section in document["sections"] for block in section["blocks"] if block["kind"] == "table")
+    for row in (row for block in blocks for row in block["rows"]):
+        for cell in row["cells"]:
+            yield from _items(cell)
+
+
+def _items(cell: Node) -> Sequence[str]:
+    items: Sequence[str] = cell.get("steps", {}).get("items", ())
+    return items
 
 
 def _sentence(prices: Sequence[TakenBack]) -> str:
@@ -69,7 +87,7 @@ def _block(block: Node, prices: Sequence[TakenBack]) -> Node:
 
 
 def _cell(cell: Node, prices: Sequence[TakenBack]) -> Node:
-    cited = _cited(cell.get("steps", {}).get("items", ()), prices)
+    cited = _cited(_items(cell), prices)
     if not cited:
         return cell
     text = f"rests on {word('a list price that was', len(cited), 'list prices that were')} taken back {_days(cited)}"

@@ -3,7 +3,7 @@
 from datetime import date
 
 from benchhub.analysis.snapshot import nodes
-from benchhub.analysis.snapshot.citations import list_prices
+from benchhub.analysis.snapshot.citations import frozen_prices, list_prices
 from benchhub.analysis.snapshot.projection import project
 from benchhub.analysis.snapshot.taken_back import TakenBack, marked
 
@@ -46,6 +46,10 @@ def test_only_the_price_that_cites_it_is_marked_and_no_number_changes():
     )
 
 
+def test_the_sentence_is_of_those_alone_on_which_a_price_of_this_document_rests():
+    assert marked(document(), [WRONG, TakenBack(9, date(2026, 2, 7))]) == marked(document(), [WRONG])
+
+
 def test_a_price_that_rests_on_two_of_them_names_both_days():
     (cell,) = cells(marked(document(["list price 7 and list price 8"]), [WRONG, OTHER]))
     assert cell["notes"][0]["text"] == "rests on list prices that were taken back 2026-02-03 and 2026-02-05"
@@ -73,3 +77,9 @@ def test_prices_are_cited_by_the_numbers_that_were_frozen():
     assert list_prices({**document(), "source": frozen}) == {7}
     assert list_prices(document()) == {7, 8}
     assert list_prices({"kind": "published"}) == frozenset()
+
+
+def test_a_choice_of_readers_may_rest_on_each_price_that_was_frozen():
+    frozen = {"pricing": {"prices": [{"id": 7}, {"id": 9}]}}
+    assert frozen_prices({**document(), "source": frozen}) == {7, 9}
+    assert frozen_prices(document()) == {7, 8}

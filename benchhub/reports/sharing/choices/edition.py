@@ -54,8 +54,8 @@ class Edition:
 class Reading:
     """What an edition depends on beside its projection.
 
-    `is_open` is what its readers may choose, `selection` what one of them asks for; `taken_back` are list prices behind
-    it that were taken back since it was published.
+    `is_open` is what its readers may choose, `selection` what one of them asks for; `taken_back` are list prices that
+    its prices may rest on and that were taken back since it was published.
     """
 
     is_open: tuple[str, ...] = ()
@@ -70,8 +70,10 @@ class Reading:
     @classmethod
     def by_link(cls, link: Link, query: QueryDict) -> Reading:
         """Return how the reader of a link reads its snapshot, by the address that they ask for."""
-        is_open, prices = tuple(link.choices), taken_back.rows(link.snapshot_id)
-        return cls(is_open, selection(query) if is_open else (), taken_back.taken_back(prices))
+        is_open = tuple(link.choices)
+        chosen_terms = selection(query) if is_open else ()
+        rows = taken_back.rows_at_choice if chosen_terms else taken_back.rows
+        return cls(is_open, chosen_terms, taken_back.taken_back(rows(link.snapshot_id)))
 
     @property
     def makers(self) -> Reading:

@@ -17,7 +17,16 @@ SNAPSHOTS_KEPT = 256
 
 def rows(snapshot_pk: int) -> QuerySet[ListPrice]:
     """Return the list prices, taken back by now, that the prices of a snapshot cite; it keeps its numbers."""
-    return ListPrice.objects.filter(pk__in=_cited(snapshot_pk)).exclude(taken_back_at=None).order_by("pk")
+    return _taken_back(_numbers(snapshot_pk)[0])
+
+
+def rows_at_choice(snapshot_pk: int) -> QuerySet[ListPrice]:
+    """Return the list prices, taken back by now, that its prices may rest on at a choice of its readers."""
+    return _taken_back(_numbers(snapshot_pk)[1])
+
+
+def _taken_back(numbers: Iterable[int]) -> QuerySet[ListPrice]:
+    return ListPrice.objects.filter(pk__in=numbers).exclude(taken_back_at=None).order_by("pk")
 
 
 def taken_back(prices: Iterable[ListPrice]) -> tuple[TakenBack, ...]:
@@ -26,7 +35,8 @@ def taken_back(prices: Iterable[ListPrice]) -> tuple[TakenBack, ...]:
 
 
 @lru_cache(maxsize=SNAPSHOTS_KEPT)
-def _cited(snapshot_pk: int) -> frozenset[int]:
-    """Return the numbers that a snapshot cites; it never changes, so it is read once."""
+def _numbers(snapshot_pk: int) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the numbers that a snapshot cites, and those that it may cite; it never changes, so it is read once."""
     content = Snapshot.objects.values_list("content", flat=True).get(pk=snapshot_pk)
-    return citations.list_prices(canonical.from_bytes(bytes(content)))
+    document = canonical.from_bytes(bytes(content))
+    return citations.list_prices(document), citations.frozen_prices(document)

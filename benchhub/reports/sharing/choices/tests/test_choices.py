@@ -10,6 +10,8 @@ from django.http import QueryDict
 from django.test import Client
 
 from benchhub.analysis.snapshot import canonical
+from benchhub.bench import testing
+from benchhub.bench.models import System
 from benchhub.catalog.models import ExchangeRate, Hardware, LicenceModel, ListPrice
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
@@ -19,6 +21,7 @@ from benchhub.reports.sharing.choices.choice import OPEN, selection
 from benchhub.reports.sharing.choices.edition import Reading, edition
 from benchhub.reports.sharing.conftest import SECRETS
 from benchhub.reports.sharing.document import comparison as comparison_document
+from benchhub.reports.testing import key
 
 pytestmark = pytest.mark.django_db
 ALL = ("host", "address", "discount", "vendor")
@@ -114,6 +117,31 @@ def test_a_total_over_five_years_is_computed_by_hand(snapshot):
         "Per core of Initech": "161875.00",
         "Hardware only": "4375.00",
     }
+
+
+def test_a_list_price_on_which_only_a_readers_choice_rests_is_marked_too(
+    comparison, experiment, publisher, systems, reader
+):
+    """The first system alone was run with 3 clients; at its peak the other one has a price, on a machine of its own."""
+    other = System.objects.get(pk=systems[1].pk)
+    other.pk, other.label, other.digest = None, "on a machine of its own", "other"
+    other.hardware = Hardware.objects.create(name="Acme Y1", sockets=1, cores_per_socket=8)
+    other.save()
+    later_price("3000", hardware=other.hardware, priced_on=date(2026, 1, 1))
+    elsewhere = testing.make_experiment([other], name="Elsewhere")
+    for plan, system, clients in ((experiment, systems[0], 3), (elsewhere, other, 8)):
+        run = testing.make_run(plan, system, clients, 1, spec=testing.whole_spec(clients=clients))
+        testing.succeeded(run, 900.0)
+    query = QueryDict(comparison.query, mutable=True)
+    query.setlist("curve", [key(experiment, systems[0]), key(elsewhere, other)])
+    query["load"] = "3"
+    comparison.query = query.urlencode()
+    snapshot = publish.comparison_snapshot(comparison, publisher)
+    _, token = publish.link(snapshot, ["vendor"], "", publisher, name="a reader", choices=["load"])
+    ListPrice.objects.filter(hardware=other.hardware).take_back(publisher)
+    document = reader.get(f"/s/{token}/data.json?load=peak").json()
+    assert document["taken_back"].startswith("A list price behind these prices was taken back")
+    assert "taken_back" not in reader.get(f"/s/{token}/data.json").json()
 
 
 def test_later_prices_licences_and_rates_have_no_part_in_what_a_reader_sees(rate, snapshot, systems):
