@@ -152,8 +152,9 @@ def _missing(
         return "pgbench's summary has no line with the TPS"
     if numbers["failed_transactions"] is None and TRIES_LINE.search(stdout):
         return "pgbench's summary has no line with the number of failed transactions, which this version prints"
-    if not (math.isfinite(canonical) and canonical > 0):
-        return f"pgbench printed {canonical} as its TPS"
+    for rate in (canonical, tps["including"]):
+        if rate is not None and not (math.isfinite(rate) and rate > 0):
+            return f"pgbench printed {rate} as its TPS"
     return ""
 
 

@@ -98,11 +98,12 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
 def _progress_statements(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
     """Yield a doubt where a report has more reads or writes than its transactions, those under way, and errors send."""
     lines = report.intervals(text)
-    if len(queries) != 4 or not lines or "transactions" not in measures:
+    transactions = measures["transactions"].value if "transactions" in measures else 0
+    if len(queries) != 4 or not lines or not transactions:
         return
     least_s = max(lines[0][0] - REPORT_ROUNDING_S, REPORT_ROUNDING_S)
     for name, total in zip(("reads", "writes"), queries, strict=False):
-        each = (1 + PROGRESS_TOLERANCE) * total / measures["transactions"].value
+        each = (1 + PROGRESS_TOLERANCE) * total / transactions
         for at_s, line in lines:
             begun = sum(_value(line, (column,)) for column in ("tps", "errors_per_s"))
             under_way = _value(line, ("threads",)) / least_s

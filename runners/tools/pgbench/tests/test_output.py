@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +46,13 @@ def test_9_4_prints_its_latency_with_a_colon() -> None:
         "latency_ms": (4.01, 3.99),
         "latency_stddev_ms": (1.2, 1.3),
     }
+
+
+def test_a_rate_of_nothing_beside_one_of_something_is_no_result() -> None:
+    """A run whose duration follows from it would have lasted for ever."""
+    text = re.sub(r"tps = \S+ \(including", "tps = 0.000000 (including", recorded("13", "plain").stdout.decode())
+    result = PGBENCH.parse(UNLOGGED, replace(recorded("13", "plain"), stdout=text.encode()))
+    assert (result.outcome, "printed 0.0 as its TPS" in result.reason) == ("failed", True)
 
 
 def test_an_average_that_is_no_number_is_remarked() -> None:

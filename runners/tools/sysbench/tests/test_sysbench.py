@@ -105,6 +105,12 @@ def test_a_percentile_is_that_of_its_rank_rounded_to_the_nearest(percentile: str
     assert [doubt.code for doubt in percentile_doubts(text, histogram)] == expected
 
 
+def test_a_report_without_transactions_that_has_a_rate_is_read() -> None:
+    text = RECORDED.read_text().replace("transactions:                        19608", "transactions: 0")
+    assert "transactions: 0" in text
+    assert parsed(text.encode()).measures["transactions"].value == 0
+
+
 def test_without_a_histogram_the_percentile_is_the_printed_one() -> None:
     result = parsed(BUCKET.sub("", RECORDED.read_text()).encode())
     assert result.histograms == ()
