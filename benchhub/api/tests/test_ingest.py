@@ -89,7 +89,7 @@ def test_it_is_marked_everywhere_as_imported_and_that_is_no_doubt(courier, clien
     comparison = client.get(reverse("compare"), {"curve": curve["key"]}).content.decode()
     assert "was imported from https://ci.example.org/jobs/4711: BenchHub did not see these runs." in comparison
     table = client.get(reverse("compare"), {"curve": curve["key"], "csv": "levels"}).content.decode()
-    assert table.splitlines()[1].endswith(",imported from https://ci.example.org/jobs/4711,")
+    assert table.splitlines()[1].endswith(",imported from https://ci.example.org/jobs/4711,,0")
 
 
 def test_a_stored_doubt_of_having_been_imported_becomes_provenance_and_the_run_is_judged(courier):

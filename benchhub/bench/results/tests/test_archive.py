@@ -105,7 +105,7 @@ def test_a_process_that_is_killed_at_any_step_loses_nothing_and_the_move_goes_on
         assert os.WTERMSIG(os.waitpid(killed_at(place, name), 0)[1]) == signal.SIGKILL, name
         assert (output().read(), output().archived_at) == (OUTPUT, None), name
         assert moves.move(99) == moves.Outcome(moves.Extent(1, len(OUTPUT)), (), output().pk), name
-        assert output().read() == archive.get(SHA256) == OUTPUT, name
+        assert output().read() == archive.get(SHA256, len(OUTPUT)) == OUTPUT, name
         moves.fetch_back()
         (folder / archive.place(SHA256)).unlink()
 
