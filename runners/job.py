@@ -8,13 +8,12 @@ about the job, RemoteFailure says that the target could not do it.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Literal
@@ -27,7 +26,7 @@ from runners.contract import RunSpec
 from runners.os_settings.script import put_back_function
 from runners.password_file import PASSWORD_FILE, password_lines
 from runners.poolers import script as pooler_script
-from runners.script import command_script, leftover_script, needed_programs
+from runners.script import command_script, leftover_script, needed_programs, spec_json
 from runners.server_settings import script as server_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.telemetry import collector
@@ -299,16 +298,6 @@ async def cancel(
         "cancel.sh", attempt, grace=grace_s, summing_up=SUMMING_UP_S, withdrawn="yes" if is_withdrawn else ""
     )
     await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
-
-
-def spec_json(spec: RunSpec) -> str:
-    """Return the spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
-    plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
-    plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
-    plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
-    plain |= {"server_settings": asdict(spec.server_settings)} if spec.server_settings else {}
-    plain |= {"pooler": asdict(spec.pooler)} if spec.pooler else {}
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def attempt_script(name: str, attempt: Attempt, **values: int | str) -> str:

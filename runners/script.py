@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from dataclasses import asdict, fields
 from itertools import takewhile
 
 from runners.clusters import script as cluster_script
@@ -59,6 +61,16 @@ if [ -e {PASSWORD_FILE} ]; then
     export PGPASSFILE
 fi
 """
+
+
+def spec_json(spec: RunSpec) -> str:
+    """Return the spec in canonical JSON: sorted keys, no spaces, one line, its version included."""
+    plain = {item.name: getattr(spec, item.name) for item in fields(spec)}
+    plain |= {"endpoint": asdict(spec.endpoint), "parameters": dict(spec.parameters)}
+    plain |= {"cluster": asdict(spec.cluster)} if spec.cluster else {}
+    plain |= {"server_settings": asdict(spec.server_settings)} if spec.server_settings else {}
+    plain |= {"pooler": asdict(spec.pooler)} if spec.pooler else {}
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def command_script(spec: RunSpec, tool: Tool) -> str:

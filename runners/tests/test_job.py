@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import job
+from runners import job, script
 from runners.conftest import fake_spec
 from runners.job import CHUNK_BYTES, Attempt, StartOutcome
 from runners.ssh import Connections, RemoteFailure
@@ -182,7 +182,7 @@ async def test_the_folder_is_private_and_the_spec_canonical(bench):
     written = (bench.folder / "spec.json").read_text()
     assert stat.S_IMODE(bench.folder.stat().st_mode) == 0o700
     assert json.loads(written)["version"] == 1
-    assert written == job.spec_json(spec)
+    assert written == script.spec_json(spec)
     assert '"parameters":{"a":"ü","b":1}' in written
 
 

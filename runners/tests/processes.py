@@ -1,0 +1,48 @@
+"""The processes of an attempt, as tests look at them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from runners.conftest import Bench
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def pids(bench: Bench) -> tuple[int, int]:
+    """The wrapper's and the command's."""
+    words = (bench.folder / "pid").read_text().split()
+    return int(words[1]), int(words[3])
+
+
+def is_written(path: Path) -> bool:
+    return path.exists() and path.read_text().endswith("\n")
+
+
+def in_folder(bench: Bench) -> list[int]:
+    """Return the processes that work in the attempt's folder, also where it was deleted."""
+    processes = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str((process / "cwd").readlink()).removesuffix(" (deleted)") == str(bench.folder):
+                processes.append(int(process.name))
+    return [pid for pid in processes if is_alive(pid)]
+
+
+def wake_heart(bench: Bench) -> None:
+    """End the pause of the attempt's heart: it beats now instead of within 15 seconds."""
+    for pid in in_folder(bench):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # others of the folder end meanwhile
+            if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x0015\x00":
+                os.kill(pid, signal.SIGKILL)
+
+
+# --- cancel -------------------------------------------------------------------------------------------------
