@@ -50,16 +50,25 @@ def git(*words: str) -> bytes:
     return subprocess.run(["git", *words], cwd=CLONE, capture_output=True, check=True).stdout
 
 
+def migrations(commit: str) -> set[str]:
+    paths = git("ls-tree", "-r", "--name-only", commit, "benchhub").decode().split()
+    return {path for path in paths if "/migrations/0" in path}
+
+
+def commit_before() -> str:
+    """Return the newest commit without the newest migration whose own migrations are all still here.
+
+    A migration that was written anew before its release was never that of a release.
+    """
+    added = git("log", "--diff-filter=A", "--format=%H", "--", "benchhub/*/migrations/0*.py", SQUASHED).decode().split()
+    return next(f"{commit}^" for commit in added if migrations(f"{commit}^") < migrations("HEAD"))
+
+
 @pytest.fixture
 def release_before(tmp_path: Path) -> Path:
     """Return a tree of the release before the newest migration."""
     try:
-        newest = (
-            git("log", "--diff-filter=A", "--format=%H", "-1", "--", "benchhub/*/migrations/0*.py", SQUASHED)
-            .decode()
-            .strip()
-        )
-        archive = git("archive", f"{newest}^")
+        archive = git("archive", commit_before())
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("the history of the releases is not here")
     with tarfile.open(fileobj=BytesIO(archive)) as tree:
