@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -70,12 +69,6 @@ def counts_of_places(places: Iterable[tuple[Hashable, Hashable]], kinds: tuple[K
 def _only(numbers: Iterable[int]) -> int | None:
     distinct = set(numbers)
     return distinct.pop() if len(distinct) == 1 else None
-
-
-def does_add_up(facts: Mapping[str, Any]) -> bool:
-    """Tell whether sockets, cores and threads are all there, and their product is the number of CPUs."""
-    numbers = [facts.get(name) for name in ("sockets", "cores_per_socket", "threads_per_core")]
-    return None not in numbers and math.prod(number for number in numbers if number) == facts.get("cpus")
 
 
 def most_threads(architecture: str, model: str) -> int:

@@ -21,7 +21,6 @@ HELD_MEANWHILE = (
     "Another BenchHub, or another work directory, had changed settings of the server for a run of its own meanwhile:"
     " the numbers may be of that configuration. Run it again."
 )
-MOMENTS = ("before", "applied", "end", "after")
 
 
 @dataclass(frozen=True, slots=True)

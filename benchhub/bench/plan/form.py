@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -51,10 +51,6 @@ class PlanRequest:
     @property
     def experiment(self) -> Experiment:
         return self.parts[0]
-
-    def single_parts(self) -> Iterator[PlanRequest]:
-        """Yield each part as a plan of its own."""
-        yield from (replace(self, parts=(part,)) for part in self.parts)
 
 
 class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):

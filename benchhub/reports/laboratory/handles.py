@@ -77,10 +77,6 @@ class Handle:
         return self.value != self.usual
 
     @property
-    def value_text(self) -> str:
-        return plain(rounded(self.value, PLACES)).replace(",", "")
-
-    @property
     def usual_text(self) -> str:
         """Write where it is as usual; a mean of repeats has more digits than anybody measured."""
         return plain(rounded(self.usual, 1 if self.name == THROUGHPUT else PLACES)).replace(",", "")

@@ -53,10 +53,6 @@ def started_at(epoch_s: int) -> Change:
     return lambda outputs: replace(outputs, files={**outputs.files, "started_epoch": str(epoch_s).encode()})
 
 
-def changed_digit(value: str) -> str:
-    return str((int(value) + 3) % 10)
-
-
 CORRUPTIONS = (
     # 18: two scripts, progress, a whole log.
     Corruption(

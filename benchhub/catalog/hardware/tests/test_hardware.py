@@ -10,7 +10,6 @@ from benchhub.catalog.models import ExchangeRate, Hardware, Host, LicenceModel
 from benchhub.catalog.templatetags.catalogue import gib, money, taken_off
 
 pytestmark = pytest.mark.django_db
-REVISED_QUERIES = 5  # session, user, count, page, prices
 BOX = {
     "name": "Box",
     "sockets": "2",

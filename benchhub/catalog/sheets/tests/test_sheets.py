@@ -14,7 +14,6 @@ from benchhub.ui import row_set
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 7  # session, user, currencies, count, page, lines, discounts
-NOT_MAINTAINED = {"maintenance_per": "", "maintenance_price": ""}
 
 
 def test_a_sheet_is_saved_with_its_lines_and_discounts_and_its_page_shows_every_step(engineer):
