@@ -5,7 +5,7 @@ from .inspection import views as inspection
 from .operations import views as operations
 from .plan import views as plan
 from .queue import views as queue
-from .results import views as results
+from .results.imports import views as imports
 from .run_page import views as run_page
 from .tuning import views as tuning
 from .webhooks import views as webhooks
@@ -30,7 +30,7 @@ urlpatterns = [
     path("experiments/<int:pk>/recurrence/pause", additions.recurrence_pause, name="recurrence-pause"),
     path("experiments/<int:pk>/recurrence/resume", additions.recurrence_resume, name="recurrence-resume"),
     path("experiments/<int:pk>/recurrence/end", additions.recurrence_end, name="recurrence-end"),
-    path("results/import", results.results_import, name="results-import"),
+    path("results/import", imports.results_import, name="results-import"),
     path("queue/", queue.queue_shown, name="queue"),
     path("experiments/<int:pk>/pause", queue.experiment_pause, name="experiment-pause"),
     path("experiments/<int:pk>/resume", queue.experiment_resume, name="experiment-resume"),

@@ -9,6 +9,7 @@ Whatever the rest of BenchHub wants to know of a workload it asks of its tool: n
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -57,6 +58,9 @@ class Tool(ABC):
     beginnings: tuple[str, ...] = ()
     # Lines that every version prints once, one of the alternatives that "|" divides: a report without one is cut off.
     always: tuple[str, ...] = ()
+    # How a report writes facts of its run with which a form of an import is filled, by their names in claims.py: the
+    # client's and the server's version, the duration in whole seconds; the pattern's group is what the form takes.
+    stated: Mapping[str, re.Pattern[str]] = MappingProxyType({})
     # Files that a delivered output needs beside what was printed.
     needed_files: tuple[str, ...] = ()
     # Types of transaction that have response times of their own, in the order of their definition.

@@ -21,7 +21,8 @@ from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.plan import specs
-from benchhub.bench.results import import_check, import_store
+from benchhub.bench.results.imports import store
+from benchhub.bench.results.imports.lines import Conditions, Fault, ImportedRun, Place, RejectedError
 from runners import tools
 from runners.contract import Outputs
 from runners.readings import storable_facts
@@ -35,7 +36,7 @@ MOST_SETTINGS = 2_000  # PostgreSQL 18 has 400
 MOST_SYSTEMS = 1_000
 # '16.4 (Debian 16.4-1.pgdg120+1)', 'PostgreSQL 18beta1', '1.1.0-3ceba0b'.
 VERSION = re.compile(
-    r"(?:(?:PostgreSQL|pgbench|sysbench) )?"
+    rf"(?:(?:PostgreSQL|{'|'.join(sorted({tool.program for tool in tools.TOOLS.values()}))}) )?"
     r"([0-9]{1,2}(?:(?:\.[0-9]{1,3}){1,2}|(?:\.[0-9]{1,3})?(?:devel|(?:alpha|beta|rc)[0-9]{1,2})))(?:[ ,+~-].*)?"
 )
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -264,8 +265,8 @@ class Deliveries(ReadView):
         is_bulk = request._request.content_type == parsers.Ndjson.media_type
         lines = _lines(request.data) if is_bulk else [(1, request._request.body, request.data)]
         try:
-            stored = import_store.store(_read(lines), request.user, str(request.auth or ""))
-        except import_check.RejectedError as error:
+            stored = store.store(_read(lines), request.user, str(request.auth or ""))
+        except RejectedError as error:
             raise _rejected(error, is_bulk) from error
         data = self.get_serializer(stored.delivery).data
         data["experiments"] = [self.link("experiment-detail", experiment.pk) for experiment in stored.experiments]
@@ -295,28 +296,28 @@ def _value(text: bytes) -> Any:
         return error
 
 
-def _read(lines: Iterable[Line]) -> Iterator[import_check.ImportedRun | import_check.Fault]:
+def _read(lines: Iterable[Line]) -> Iterator[ImportedRun | Fault]:
     """Yield the lines of the right shape, and the faults of the others."""
     shape = ResultRequest()  # one for all lines: to make it takes longer than to use it
     for number, text, value in lines:
         if isinstance(value, ValueError):
-            yield import_check.Fault(number, "", f"This line is not JSON that can be kept: {value}.")
+            yield Fault(number, "", f"This line is not JSON that can be kept: {value}.")
             continue
         try:
             yield _imported_run(number, text, shape.run_validation(value))
         except drf.ValidationError as error:
             for problem in islice(problems.flat(error.detail), MOST_LINE_FAULTS):
-                yield import_check.Fault(number, **problem)
+                yield Fault(number, **problem)
 
 
-def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> import_check.ImportedRun:
+def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> ImportedRun:
     system, output = sent["system"], sent.get("output")
-    place = import_check.Place(**{**system, "driver": system.get("driver", system["host"])})
-    names = import_check.Conditions.__dataclass_fields__
-    return import_check.ImportedRun(
+    place = Place(**{**system, "driver": system.get("driver", system["host"])})
+    names = Conditions.__dataclass_fields__
+    return ImportedRun(
         number=number,
         place=place,
-        conditions=import_check.Conditions(**{name: sent[name] for name in names if name in sent}),
+        conditions=Conditions(**{name: sent[name] for name in names if name in sent}),
         source=sent["source"],
         clients=sent.get("clients"),
         measured_at=sent["measured_at"],
@@ -335,7 +336,7 @@ def _output(sent: Mapping[str, Any]) -> Outputs:
     return Outputs(sent.get("returncode"), sent["stdout"].encode(), sent.get("stderr", "").encode(), files)
 
 
-def _rejected(error: import_check.RejectedError, is_bulk: bool) -> problems.Problem:
+def _rejected(error: RejectedError, is_bulk: bool) -> problems.Problem:
     faults = error.faults
     errors = [
         {**({"line": fault.line} if is_bulk else {}), "pointer": fault.pointer, "detail": fault.detail}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runners.contract import Measure
+from runners.tools.claims import CLIENT_VERSION, DURATION, SERVER_VERSION
 from runners.tools.parts import Layout
 from runners.tools.printed import unread_lines
 
@@ -87,6 +88,14 @@ BANNER = re.compile(r"pgbench \((\d.{0,200})\)")
 # What a server of PostgreSQL calls itself, with its packager in parentheses; others add names of their own.
 SERVER = re.compile(r"^pgbench \(\d.{0,100}, server (\S.{0,100})\)$", re.MULTILINE)
 POSTGRESQL = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}(?:devel|(?:alpha|beta|rc)\d{0,3})?(?: \(.*\))?")
+# It names the server's version only where that is another than its own.
+STATED = {
+    CLIENT_VERSION: re.compile(r"^pgbench \(([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE),
+    SERVER_VERSION: re.compile(
+        r"^pgbench \((?:[^,\n]{1,80}, server |(?![^\n]{0,160}, server ))([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE
+    ),
+    DURATION: re.compile(r"^duration: ([0-9]{1,6}) s", re.MULTILINE),
+}
 VERSION_LINE = re.compile(r"pgbench \([A-Za-z ]{1,40}\) (\d.{0,100})")
 SCRIPT_LINE = re.compile(r"SQL script \d{1,9}: (.{1,400})")
 WEIGHT_LINE = re.compile(r" - weight: (\d{1,9}) \(")

@@ -53,6 +53,7 @@ class Pgbench(Tool):
         "number of threads: ",
         "duration: |number of transactions per client: ",
     )
+    stated = output.STATED
     unit = "TPS"
     parser = PARSER
     kinds = (kinds.BUILTIN, kinds.CUSTOM_SCRIPTS)

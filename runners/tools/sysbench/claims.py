@@ -13,6 +13,10 @@ from . import report
 
 SCRIPT, DATABASE, RATE = "script", "database", "rate_limit"
 VERSION_LINE = re.compile(r"^sysbench (\d[^\n]{0,100})$", re.MULTILINE)
+STATED = {
+    CLIENT_VERSION: re.compile(r"^sysbench ([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE),
+    DURATION: re.compile(r"^Running the test for ([0-9]{1,6}) s", re.MULTILINE),
+}
 THREADS_LINE = re.compile(r"^Number of threads: (\d{1,9})\r?$", re.MULTILINE)
 INTERVAL_THREADS = re.compile(r"^\[ {0,8}\d{1,9}s ?\] (?:thds|threads): (\d{1,9})\b", re.MULTILINE)
 EVENTS_LINE = re.compile(r"^ {1,8}total number of events: {1,40}(\d{1,15})\r?$", re.MULTILINE)

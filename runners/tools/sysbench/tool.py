@@ -125,6 +125,7 @@ class Sysbench(Tool):
         "execution time (avg/stddev):",
     )
     beginnings = ("SQL statistics:", "OLTP test statistics:", "Number of threads: ")
+    stated = sysbench_claims.STATED
     on_path = ("sysbench",)
     in_folder = ("psql",)
     unit = "TPS"

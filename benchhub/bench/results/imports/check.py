@@ -1,4 +1,4 @@
-"""Check results that were measured elsewhere as a whole, before import_store.py stores any of them as runs.
+"""Check results that were measured elsewhere as a whole, before store.py stores any of them as runs.
 
 What is bought and asked for (hardware, configuration, workload) must be in the catalogue by name. Hosts and servers
 that BenchHub never sees get rows of their own, which no plan offers.
@@ -6,27 +6,22 @@ that BenchHub never sees get rows of their own, which no plan offers.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import Any
 
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchhub.bench.plan import specs
-from benchhub.bench.plan.systems import system_under_test
-from benchhub.catalog.instances.forms import managed_build
-from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild, Workload
+from benchhub.catalog.models import Configuration, Hardware, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
 
-from . import import_parts, import_text
+from . import parts, texts
+from .lines import Conditions, Fault, ImportedRun, Reading, RejectedError
 
-LONGEST_NAME = 120
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
 LARGEST = 2**63  # a whole number in the warehouse
 NUMBERS = "numbers/1"
@@ -41,83 +36,6 @@ POINTERS = {
     WARMUP: "/warmup_s",
 }
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a measurement, by names. `host` and `driver` are those of server and load generator."""
-
-    host: str
-    driver: str
-    hardware: str
-    configuration: str
-    postgresql: str
-    path: str
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """The conditions that curves must share, and the experiment that the results are to stand in."""
-
-    experiment: str
-    workload: str
-    client_version: str
-    duration_s: int
-    warmup_s: int = 0
-    thread_rule: str = ""  # left out: as the output says, else one thread for each client
-    vacuum: bool = False
-    checkpoint: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedRun:
-    """One result as it came: `output` as the load generator printed it, or `numbers` (throughput, unit, latencies).
-
-    `clients` is None where the output alone says it. `text` is the whole of what came for it; `line` its number in the
-    request. `log_sampling_rate` is of the log among the files of the output.
-    """
-
-    number: int
-    place: Place
-    conditions: Conditions
-    source: str
-    clients: int | None
-    measured_at: datetime
-    repeat: int | None = None
-    output: Outputs | None = None
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    text: str = ""
-    log_sampling_rate: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault of a line, at a JSON pointer."""
-
-    line: int
-    pointer: str
-    detail: str
-
-
-class RejectedError(Exception):
-    """The results have faults, and nothing was stored. Lines behind the last one were not looked at, unless whole."""
-
-    def __init__(self, faults: Sequence[Fault], *, is_whole: bool = True) -> None:
-        super().__init__(f"{len(faults)} faults")
-        self.faults, self.is_whole = tuple(faults), is_whole
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A result that can be stored: what it came as, its frozen plan, and what its parser made of it."""
-
-    line: ImportedRun
-    spec: RunSpec
-    result: RunResult
-    plan: Mapping[str, Any]  # the spec as the warehouse keeps it
 
 
 class NamedRows:
@@ -190,7 +108,7 @@ def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[R
         yield from _read(replace(line, conditions=replace(line.conditions, thread_rule=rule)), workload, specs)
         return
     try:
-        runs = import_parts.printed_runs(tools.get(workload.tool), line.output, line.clients)
+        runs = parts.printed_runs(tools.get(workload.tool), line.output, line.clients)
     except ValueError as error:
         yield Fault(line.number, "/output/stdout", str(error))
         return
@@ -202,7 +120,7 @@ def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[R
             yield outcome if len(runs) == 1 else _in_text(outcome, place, len(runs), run.line)
 
 
-def _single(line: ImportedRun, place: int, run: import_parts.PrintedRun) -> ImportedRun:
+def _single(line: ImportedRun, place: int, run: parts.PrintedRun) -> ImportedRun:
     """Return one of the runs that the output of a line holds; those before it have ended when it begins."""
     before_s = place * (line.conditions.warmup_s + line.conditions.duration_s)
     clients = run.clients if line.clients is None else line.clients
@@ -212,7 +130,7 @@ def _single(line: ImportedRun, place: int, run: import_parts.PrintedRun) -> Impo
     return replace(line, conditions=conditions, output=run.output, clients=clients, measured_at=begun_at)
 
 
-def _printed_rule(run: import_parts.PrintedRun) -> str:
+def _printed_rule(run: parts.PrintedRun) -> str:
     """Return the thread rule of a run for which none was sent: the number that it prints, where that is another."""
     return CLIENTS if run.threads in (None, run.clients) else str(run.threads)
 
@@ -229,7 +147,7 @@ def _in_text(outcome: Reading | Fault, place: int, number: int, text_line: int) 
 def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Reading | Fault]:
     """Return the reading of one run, or its faults."""
     if line.clients is None:
-        if line.output and (sentence := import_text.added(line.output, workload.tool)):
+        if line.output and (sentence := texts.added(line.output, workload.tool)):
             return [Fault(line.number, "/output/stdout", sentence)]
         return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
     if line.measured_at > timezone.now():
@@ -249,9 +167,9 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
 
 def _faults(line: ImportedRun, output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[Fault]:
     """Yield why an output cannot be stored as what it came as: it is no result, or that of another run."""
-    for pointer, sentence in import_text.faults(output, spec, result):
+    for pointer, sentence in texts.faults(output, spec, result):
         yield Fault(line.number, pointer, sentence)
-    if not import_text.added(output, spec.tool):
+    if not texts.added(output, spec.tool):
         yield from _contradictions(line, output, spec)
         yield from _other_sample(line, spec, result)
 
@@ -338,58 +256,3 @@ def _result_of_numbers(line: ImportedRun, spec: RunSpec) -> RunResult | Fault:
     latencies = {name: Measure(numbers[name], "ms") for name in LATENCIES if numbers.get(name) is not None}
     measures = {unit.lower(): Measure(numbers["throughput"], unit), **latencies}
     return RunResult("succeeded", "", NUMBERS, measures)
-
-
-# --- rows for what BenchHub never sees ------------------------------------------------------------------------
-
-
-class Places:
-    """Systems of results that come from elsewhere; each is made once, and found again by the next delivery."""
-
-    def __init__(self, catalogue: NamedRows) -> None:
-        self.catalogue = catalogue
-        self.build = cache(managed_build)
-        self.host = cache(_host)
-        self.system = cache(self._system)
-
-    def _system(self, place: Place) -> Any:
-        build, configuration = self.build(place.postgresql), self.catalogue.configurations[place.configuration]
-        return system_under_test(
-            _instance(self.host(place.host), build, configuration),
-            driver=self.host(place.driver),
-            hardware=self.catalogue.hardware[place.hardware],
-            path=place.path,
-            label=place.label or f"{build} on {place.host}",
-        )
-
-
-def _host(name: str) -> Host:
-    """Return the host of this name, or make one that BenchHub never connects to."""
-    elsewhere = {"address": name, "port": 22, "username": "", "trust": Host.Trust.ELSEWHERE}
-    return Host.objects.get_or_create(name=name, defaults=elsewhere)[0]
-
-
-def _instance(host: Host, build: PgBuild, configuration: Configuration) -> Instance:
-    """Return the instance of a place, retired from its first day: no plan offers it."""
-    name = f"{build.version} on {host.name}, {configuration.name}"[:LONGEST_NAME]
-    defaults = {
-        "host": host,
-        "build": build,
-        "configuration": configuration,
-        "address": "elsewhere",
-        "database": "",
-        "username": "",
-        "retired_at": Now(),
-    }
-    return Instance.objects.get_or_create(name=name, defaults=defaults)[0]
-
-
-def ended_at(line: ImportedRun) -> datetime:
-    return line.measured_at + timedelta(seconds=line.conditions.duration_s)
-
-
-def by_conditions(readings: Sequence[Reading]) -> dict[Conditions, list[Reading]]:
-    groups: dict[Conditions, list[Reading]] = defaultdict(list)
-    for reading in readings:
-        groups[reading.line.conditions].append(reading)
-    return groups

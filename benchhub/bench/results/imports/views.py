@@ -12,8 +12,8 @@ from benchhub.accounts.rights import Role, is_at_least
 from benchhub.analysis.words import count
 from runners.tools.printed import text_of
 
-from . import import_store
-from .import_check import RejectedError
+from . import store
+from .lines import RejectedError
 from .paste import ImportForm, ImportPage
 from .workload_match import add, missing_workload
 
@@ -29,7 +29,7 @@ def results_import(request: HttpRequest) -> HttpResponse:
     if not page.rows or not is_whole:
         return _shown(request, page)
     try:
-        stored = import_store.store([page.form.as_run()], request.user)
+        stored = store.store([page.form.as_run()], request.user)
     except RejectedError as error:
         page.refuse(error)
         return _shown(request, page)

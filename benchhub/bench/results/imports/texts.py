@@ -37,14 +37,18 @@ def added_in(text: str, readers: Iterable[Tool]) -> str:
     return next(filter(None, (added_text(text, tool.beginnings) for tool in readers)), "")
 
 
+def readable() -> str:
+    """Name the programs whose output can be read without further files."""
+    return listing(sorted({tool.program for tool in tools.TOOLS.values() if not tool.needed_files}), "or")
+
+
 def unread(text: str) -> str:
     """Say why a text is the output of no load generator that can be read without further files."""
-    readable = listing(sorted({tool.program for tool in tools.TOOLS.values() if not tool.needed_files}), "or")
     if sentence := _other_locale(text) or added_in(text, tools.TOOLS.values()):
         return sentence
     if name := programs.program_of(text):
-        return f"It is the output of {name}, which is not read here. Paste what {readable} printed."
-    return f"No output of a load generator stands in it. Paste all that {readable} printed."
+        return f"It is the output of {name}, which is not read here. Paste what {readable()} printed."
+    return f"No output of a load generator stands in it. Paste all that {readable()} printed."
 
 
 def _other_locale(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Store what import_check.py has read: experiments, runs, results and their evidence, in bulk, in one transaction."""
+"""Store what check.py has read: experiments, runs, results and their evidence, in bulk, in one transaction."""
 
 from __future__ import annotations
 
@@ -31,23 +31,13 @@ from benchhub.bench.models import (
 )
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
+from benchhub.bench.results import ingest
 from benchhub.catalog.instances.forms import managed_build
 from benchhub.catalog.models import Host
 
-from . import ingest
-from .import_check import (
-    Conditions,
-    Fault,
-    ImportedRun,
-    NamedRows,
-    Place,
-    Places,
-    Reading,
-    RejectedError,
-    by_conditions,
-    ended_at,
-    read,
-)
+from .check import NamedRows, read
+from .lines import Conditions, Fault, ImportedRun, Place, Reading, RejectedError, by_conditions
+from .places import Places
 
 BATCH = 2000
 PART_LINES, PART_CHARACTERS = 2000, 4_000_000
@@ -211,7 +201,7 @@ def _runs(
             state=State.SUCCEEDED,
             created_at=now,
             started_at=reading.line.measured_at,
-            ended_at=ended_at(reading.line),
+            ended_at=reading.line.ended_at,
         )
     repeats.raise_faults()
     Experiment.objects.filter(pk=experiment.pk).update(repeats=repeats.most)
@@ -291,10 +281,10 @@ def _attempt(line: ImportedRun, run: Run) -> Attempt:
         run=run,
         number=1,
         started_at=line.measured_at,
-        ended_at=ended_at(line),
+        ended_at=line.ended_at,
         outcome=State.SUCCEEDED,
         returncode=returncode,
-        acknowledged_at=ended_at(line),
+        acknowledged_at=line.ended_at,
     )
 
 

@@ -13,7 +13,7 @@ from runners.contract import Endpoint, Outputs, RunSpec
 from runners.tools import programs
 from runners.tools.base import Tool
 
-from .import_check import POINTERS
+from .check import POINTERS
 
 # An output speaks of itself at its head and in its summary; every workload is held against that, not against megabytes.
 END_LENGTH = 20_000

@@ -18,31 +18,25 @@ from benchhub.catalog.instances.cluster_form import AS_FOUND
 from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs
+from runners.tools.claims import CLIENT_VERSION, DURATION, SERVER_VERSION
 from runners.tools.printed import text_of
 
-from . import import_check, import_text
-from .import_check import Fault, ImportedRun, Reading, RejectedError
+from . import check, texts
+from .lines import Conditions, Fault, ImportedRun, Place, Reading, RejectedError
 from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
 DAY_S = 86_400
 NO_WORKLOAD = "There is no workload of {} to read it by: add one, then read it again."
 NOTHING = ""
-# What a text says of itself fills a field that was left empty: the field, and where pgbench and sysbench print it.
-PRINTED = {
-    "client_version": re.compile(r"^(?:pgbench \(|sysbench )([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE),
-    # It names the server's version only where that is another than its own.
-    "postgresql": re.compile(
-        r"^pgbench \((?:[^,\n]{1,80}, server |(?![^\n]{0,160}, server ))([0-9]{1,2}(?:\.[0-9]{1,3}){1,2})", re.MULTILINE
-    ),
-    "duration_s": re.compile(r"^(?:duration: |Running the test for )([0-9]{1,6}) s", re.MULTILINE),
-}
 VERSION = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}|[0-9]{1,2}(?:devel|(?:beta|rc)[0-9]{1,2})")
 FIELDS = {
     "/output": "text", "/clients": "text", "/workload": "workload", "/client_version": "client_version",
     "/system/postgresql": "postgresql", "/duration_s": "duration_s", "/system/host": "host",
     "/system/hardware": "hardware", "/experiment": "experiment", "/measured_at": "measured_at",
 }  # fmt: skip
+# The fields that a text fills where they were left empty, by the names of the facts that it states.
+PRINTED = {name: FIELDS[check.POINTERS[name]] for name in (CLIENT_VERSION, SERVER_VERSION, DURATION)}
 
 
 def _usual(rows: QuerySet[Any]) -> Any:
@@ -62,7 +56,7 @@ class ImportForm(forms.Form):
         strip=False,
         label="Output",
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "data-drop": "", "class": "mono"}),
-        help_text="Paste what pgbench or sysbench printed, or drop its files here: several runs after one another "
+        help_text=f"Paste what {texts.readable()} printed, or drop its files here: several runs after one another "
         "become several results.",
     )
     workload = forms.ModelChoiceField(Workload.objects.none(), help_text="Left open: found by what the output says.")
@@ -98,7 +92,7 @@ class ImportForm(forms.Form):
             choice.empty_label = "Choose one"
         # The output says its workload, and none says on which machine it was measured: a guess would price it wrongly.
         self.fields["configuration"].initial = _usual(Configuration.objects.current())
-        for name in PRINTED:
+        for name in PRINTED.values():
             self.fields[name].help_text = "Left empty: as the output says."
         for name in self.fields.keys() - {"text"}:
             self.fields[name].required &= is_whole
@@ -106,7 +100,7 @@ class ImportForm(forms.Form):
     @property
     def open_labels(self) -> list[str]:
         """Return the labels of the fields that are still to be filled before the form can be saved."""
-        is_empty = [(field, not field.value()) for field in self if field.name not in PRINTED]
+        is_empty = [(field, not field.value()) for field in self if field.name not in PRINTED.values()]
         return [str(field.label) for field, empty in is_empty if empty]
 
     @property
@@ -116,7 +110,7 @@ class ImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         values = dict(super().clean() or self.cleaned_data)
         is_readable = values.get("workload") or tools_reading(text_of(values.get("text", NOTHING).encode()))
-        for name in PRINTED:
+        for name in PRINTED.values():
             if is_readable and not values.get(name) and name not in self.errors:
                 self.add_error(name, "The output does not say it: write it here.")
         for name in ("postgresql", "client_version"):
@@ -127,7 +121,7 @@ class ImportForm(forms.Form):
     def as_run(self) -> ImportedRun:
         """Return the output as a delivery would have it; needs a form that is valid."""
         values = self.cleaned_data
-        place = import_check.Place(
+        place = Place(
             host=values["host"],
             driver=values["host"],
             hardware=_name(values["hardware"]),
@@ -135,7 +129,7 @@ class ImportForm(forms.Form):
             postgresql=values["postgresql"],
             path=values["path"],
         )
-        conditions = import_check.Conditions(
+        conditions = Conditions(
             experiment=values["experiment"],
             workload=_name(values["workload"]),
             client_version=values["client_version"],
@@ -196,8 +190,8 @@ class ImportPage:
         readers = tools_reading(text)
         if not readers and not posted.get("workload"):
             if text.strip():  # that there is none the field says itself
-                page.form.add_error("text", import_text.unread(text))
-        elif sentence := import_text.added_in(text, readers):
+                page.form.add_error("text", texts.unread(text))
+        elif sentence := texts.added_in(text, readers):
             page.form.add_error("text", sentence)
         elif not rows and not posted.get("workload"):
             page.form.add_error("workload", NO_WORKLOAD.format(readers[0].program))
@@ -207,7 +201,7 @@ class ImportPage:
 
     def _preview(self, workload: Workload) -> None:
         try:
-            readings = import_check.preview(self.form.as_run(), workload)
+            readings = check.preview(self.form.as_run(), workload)
         except RejectedError as error:
             self.refuse(error)
         else:
@@ -242,10 +236,10 @@ class ImportPage:
 def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
     """Return what was posted, with what the text says of itself where it was left empty."""
     data = posted.copy()
-    for name, pattern in PRINTED.items():
-        match = pattern.search(text)
-        if match and not data.get(name):
-            data[name] = match[1]
+    for tool in tools.TOOLS.values():
+        for name, pattern in tool.stated.items():
+            if (match := pattern.search(text)) and not data.get(PRINTED[name]):
+                data[PRINTED[name]] = match[1]
     agreeing = [row.workload for row in rows if not row.contradictions]
     if len(agreeing) == 1 and not data.get("workload"):
         data["workload"] = str(agreeing[0].pk)
