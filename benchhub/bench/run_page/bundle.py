@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from benchhub.archive import ArchiveError
 from benchhub.bench.models import Evidence, Run
 from benchhub.bench.plan import specs
-from benchhub.ui.csv_cells import harmless
+from benchhub.ui.csv_files import csv_text
 from runners import tools
 from runners.contract import ConnectionPath, RunSpec
 from runners.tools.base import Tool
@@ -225,14 +224,13 @@ def _result_fields(run: Run) -> dict[str, Any]:
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(("setting", "value", "unit", "source"))
+    return csv_text(("setting", "value", "unit", "source"), _setting_rows(settings))
+
+
+def _setting_rows(settings: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     for name, value in sorted(settings.items()):
         row = value if isinstance(value, Mapping) else {"setting": value}
-        cells = (name, row.get("setting", ""), row.get("unit") or "", row.get("source") or "")
-        writer.writerow([harmless(cell) for cell in cells])
-    return text.getvalue()
+        yield (name, row.get("setting", ""), row.get("unit") or "", row.get("source") or "")
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
 from benchhub.bench.models import Evidence, LatencyHistogram, Run
-from benchhub.ui.csv_cells import harmless
+from benchhub.ui.csv_files import csv_text, download
 
 from . import bundle as bundles
 from .series import SeriesGroup
@@ -47,7 +46,7 @@ def bundle(run: Run) -> HttpResponse:
 
 def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
     """Answer with a line per metric and moment."""
-    return _csv(f"run-{run}-series.csv", SERIES, (line for group in groups for line in _moments(group)))
+    return download(f"run-{run}-series.csv", csv_text(SERIES, (line for group in groups for line in _moments(group))))
 
 
 def telemetry(run: int, timeline: Timeline) -> HttpResponse:
@@ -57,7 +56,7 @@ def telemetry(run: int, timeline: Timeline) -> HttpResponse:
         for source in timeline.sources
         for i, value in enumerate(source.values)
     )
-    return _csv(f"run-{run}-telemetry.csv", TELEMETRY, lines)
+    return download(f"run-{run}-telemetry.csv", csv_text(TELEMETRY, lines))
 
 
 def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
@@ -68,12 +67,12 @@ def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
         for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True)
         if count
     )
-    return _csv(f"run-{run}-latency.csv", LATENCY, lines)
+    return download(f"run-{run}-latency.csv", csv_text(LATENCY, lines))
 
 
 def segments(run: int, rows: Iterable[SegmentRow]) -> HttpResponse:
     """Answer with a line per segment of a load shape."""
-    return _csv(f"run-{run}-segments.csv", HEADS, (row.cells for row in rows))
+    return download(f"run-{run}-segments.csv", csv_text(HEADS, (row.cells for row in rows)))
 
 
 def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:
@@ -81,12 +80,3 @@ def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:
         for row in group.rows:
             if len(row) > i:
                 yield metric, group.unit, row[0], row[i]
-
-
-def _csv(name: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    writer = csv.writer(response)
-    writer.writerow(heads)
-    writer.writerows(map(harmless, row) for row in rows)
-    return response

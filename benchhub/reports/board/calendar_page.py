@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from io import StringIO
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -18,7 +16,7 @@ from django.http import HttpRequest
 
 from benchhub.bench.queue.page import LOOKED_AT
 from benchhub.catalog.models import Host
-from benchhub.ui.csv_cells import harmless
+from benchhub.ui.csv_files import csv_text
 
 from .calendar import DAYS, Block, Lane, Week
 
@@ -74,11 +72,7 @@ class CalendarPage:
 
     def csv(self) -> str:
         """Write every block of the week, of all hosts."""
-        text = StringIO()
-        writer = csv.writer(text)
-        writer.writerow(HEAD)
-        writer.writerows(_cells(host, block) for host, block in self._blocks())
-        return text.getvalue()
+        return csv_text(HEAD, (_cells(host, block) for host, block in self._blocks()))
 
     def _blocks(self) -> Iterator[tuple[Host, Block]]:
         return ((host, block) for host in _hosts() for block in self.week.blocks.get(host.pk, ()))
@@ -86,7 +80,7 @@ class CalendarPage:
 
 def _cells(host: Host, block: Block) -> list[str]:
     ends = (block.start.isoformat(), block.end.isoformat())
-    return [harmless(cell) for cell in (host.name, block.words, block.title, *ends, block.reason)]
+    return [host.name, block.words, block.title, *ends, block.reason]
 
 
 def _hosts() -> QuerySet[Host]:

@@ -4,6 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from benchhub.ui.csv_files import download
+
 from .calendar_page import CalendarPage, zone_of
 from .home import HomePage
 
@@ -18,6 +20,4 @@ def calendar(request: HttpRequest) -> HttpResponse:
 
 def calendar_csv(request: HttpRequest) -> HttpResponse:
     page = CalendarPage.read(request, timezone.now())
-    response = HttpResponse(page.csv(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="calendar-{page.week.first}.csv"'
-    return response
+    return download(f"calendar-{page.week.first}.csv", page.csv())

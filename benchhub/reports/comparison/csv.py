@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Sequence
-from io import StringIO
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.http import HttpResponse
 
-from benchhub.reports.curves.csv import harmless, provenance
+from benchhub.reports.curves.csv import provenance
 from benchhub.reports.curves.panel import Panel
 from benchhub.reports.prices.cells import LOWEST, Row
 from benchhub.reports.prices.cells import Cell as PriceCell
 from benchhub.reports.prices.table import Table
+from benchhub.ui.csv_files import csv_text, download
 
 from .answers import findings
 from .answers.levels import Cell
@@ -36,19 +35,12 @@ PRICES = (
 
 def response(name: str, comparison: Comparison) -> HttpResponse:
     """Answer with one table of a comparison, or with the names of its tables where there is none of that name."""
-    tables: dict[str, Callable[[], str]] = {
-        "levels": lambda: levels(comparison),
-        "prices": lambda: prices(comparison.prices),
-        **{panel.name: panel.csv for panel in panels(comparison)},
-        "law": lambda: comparison.scalability.csv(),
-        "findings": lambda: findings.table(comparison.findings, comparison.baseline),
-        "systems": lambda: systems(comparison),
-    }
-    if name not in tables:
-        return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
-    answer = HttpResponse(tables[name](), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="comparison-{name}.csv"'
-    return answer
+    if name in TABLES:
+        return download(f"comparison-{name}.csv", TABLES[name](comparison))
+    drawn = {panel.name: panel for panel in panels(comparison)}
+    if name not in drawn:
+        return HttpResponse(f"There is no table of that name: ask for {', '.join((*TABLES, *drawn))}.", status=404)
+    return download(f"comparison-{name}.csv", drawn[name].csv())
 
 
 def panels(comparison: Comparison) -> list[Panel]:
@@ -60,7 +52,7 @@ def levels(comparison: Comparison) -> str:
     rows = [
         _level_row(cell, comparison.baseline) for row in comparison.levels for cell in row.cells if cell is not None
     ]
-    return _text(LEVELS, rows)
+    return csv_text(LEVELS, rows)
 
 
 def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
@@ -94,7 +86,7 @@ def _level_row(cell: Cell, baseline: Entry) -> list[Any]:
 def prices(table: Table) -> str:
     rows = [[*_price_row(row, cell, table), _pooler(row)] for row in table.rows for cell in row.cells]
     rows += [[*_refused_row(row, table), _pooler(row)] for row in table.rows if row.refusal]
-    return _text(PRICES, rows)
+    return csv_text(PRICES, rows)
 
 
 def _pooler(row: Row) -> str:
@@ -152,12 +144,14 @@ def systems(comparison: Comparison, differences: Iterable[Side] | None = None) -
     """Return the hardware, and the differences between the systems: all of them, or those that are passed."""
     sides = [*comparison.hardware, *(comparison.differences if differences is None else differences)]
     labels = (entry.label for entry in comparison.entries)
-    return _text(("field", *labels), [[side.name, *side.values] for side in sides])
+    return csv_text(("field", *labels), [[side.name, *side.values] for side in sides])
 
 
-def _text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(map(harmless, columns))
-    writer.writerows([harmless("" if cell is None else cell) for cell in row] for row in rows)
-    return text.getvalue()
+# By their names in addresses; each panel is a table too, by its own.
+TABLES: Mapping[str, Callable[[Comparison], str]] = {
+    "levels": levels,
+    "prices": lambda comparison: prices(comparison.prices),
+    "law": lambda comparison: comparison.scalability.csv(),
+    "findings": lambda comparison: findings.table(comparison.findings, comparison.baseline),
+    "systems": systems,
+}

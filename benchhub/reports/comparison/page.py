@@ -16,11 +16,11 @@ from benchhub.reports.prices.terms import QUESTIONS
 from . import declared
 from .answers import environment, findings
 from .comparison import Comparison
+from .csv import TABLES
 from .entries import Entry
 from .state import CEILING, State
 
 Linked = list[tuple[Panel, str]]
-TABLES = ("levels", "prices", "systems", "findings", "law")
 PLACES = (
     ("curves", "Throughput"), ("levels", "By clients"), ("prices-1", "Price"), ("found", "Findings and doubts"),
     ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import StringIO
 from itertools import pairwise
 from typing import Any, cast
 
@@ -23,10 +21,10 @@ from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE
 from benchhub.analysis.words import word
 from benchhub.bench.models import Comparability
 from benchhub.reports.curves.bars import bars, bars_text, of_ratio
-from benchhub.reports.curves.csv import harmless
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.outcomes import LOOKS
 from benchhub.reports.curves.outcomes import look as look_of
+from benchhub.ui.csv_files import csv_text, download
 
 from .answers import systems
 from .answers.systems import Side
@@ -235,14 +233,10 @@ def _bars(
 
 def csv_response(series: Series) -> HttpResponse:
     """Answer with the steps as CSV."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for step in series.steps:
-        effect = step.effect
-        cells = (step.number, step.entry.label, step.changes, effect.value, effect.lowest, effect.highest)
-        tests = (effect.p, effect.adjusted_p, effect.n, effect.baseline_n, step.verdict, step.running)
-        writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *tests)])
-    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="tuning-steps.csv"'
-    return response
+    return download("tuning-steps.csv", csv_text(COLUMNS, map(_cells, series.steps)))
+
+
+def _cells(step: Step) -> Sequence[Any]:
+    effect = step.effect
+    cells = (step.number, step.entry.label, step.changes, effect.value, effect.lowest, effect.highest)
+    return (*cells, effect.p, effect.adjusted_p, effect.n, effect.baseline_n, step.verdict, step.running)

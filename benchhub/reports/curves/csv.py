@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
-from io import StringIO
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from benchhub.analysis.curves.curve import Level
-from benchhub.ui.csv_cells import harmless as harmless  # for all that writes CSV here
+from benchhub.ui.csv_files import csv_text
 
 from .curves import Group, SystemCurve
 from .sweeps import Sweep
@@ -33,25 +31,19 @@ def experiment_csv(sweeps: Sequence[Sweep], groups: Iterable[Group]) -> str:
 
 
 def curves_csv(groups: Iterable[Group]) -> str:
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for group in groups:
-        for system_curve in group.curves:
-            writer.writerows(map(harmless, _row(system_curve, level)) for level in system_curve.curve.levels)
-    return text.getvalue()
+    curves = [system_curve for group in groups for system_curve in group.curves]
+    return csv_text(COLUMNS, (_row(curve, level) for curve in curves for level in curve.curve.levels))
 
 
 def sweeps_csv(sweeps: Iterable[Sweep]) -> str:
     """Write a line per run of an open loop; latencies include the schedule lag."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(("system", "limit_ms", "is_held", *OFFERED))
+    return csv_text(("system", "limit_ms", "is_held", *OFFERED), _runs(sweeps))
+
+
+def _runs(sweeps: Iterable[Sweep]) -> Iterator[Sequence[Any]]:
     for sweep in sweeps:
         for run in (run for rate in sweep.rates for run in rate.runs):
-            row = (sweep.system.label, sweep.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
-            writer.writerow(map(harmless, row))
-    return text.getvalue()
+            yield (sweep.system.label, sweep.limit_ms, not run.failing, *(getattr(run, name) for name in OFFERED))
 
 
 def provenance(level: Level) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from io import StringIO
 
 from benchhub.analysis.pricing.steps import Step
 from benchhub.analysis.words import listing
+from benchhub.ui.csv_files import csv_text
 
-from .csv import harmless
 from .figures import Figure
 
 Value = str | int | Decimal | None
@@ -67,14 +65,8 @@ class Panel:
         ]
 
     def csv(self) -> str:
-        text = StringIO()
-        writer = csv.writer(text)
-        writer.writerow([*self.columns, "derivation"])
-        for row in self.rows:
-            derivation = " ".join(map(str, row.steps))
-            values = (f"{value:f}" if isinstance(value, Decimal) else value for value in (*row.values, derivation))
-            writer.writerow([harmless("" if value is None else value) for value in values])
-        return text.getvalue()
+        rows = ((*row.values, " ".join(map(str, row.steps))) for row in self.rows)
+        return csv_text((*self.columns, "derivation"), rows)
 
 
 def refused(name: str, title: str, sentence: str, lead: Sequence[str] = ()) -> Panel:

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from benchhub.bench.models import Design
+from benchhub.ui.csv_files import download
 
 from .page import DesignResultPage
 
@@ -21,5 +22,4 @@ def _csv(page: DesignResultPage, name: str) -> HttpResponse:
     table = page.table(name)
     if table is None:
         raise Http404("The design has no table of that name.")
-    headers = {"Content-Disposition": f'attachment; filename="design-{page.design.pk}-{table.name}.csv"'}
-    return HttpResponse(table.csv(), content_type="text/csv; charset=utf-8", headers=headers)
+    return download(f"design-{page.design.pk}-{table.name}.csv", table.csv())

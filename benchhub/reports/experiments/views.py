@@ -12,6 +12,7 @@ from benchhub.bench.queue import permits
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
+from benchhub.ui.csv_files import download
 from benchhub.ui.feeds import answer, is_unchanged, refreshed
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
@@ -87,9 +88,7 @@ def curve_csv(_request: HttpRequest, pk: int) -> HttpResponse:
     systems = queries.systems(row)
     groups = page.groups(row, queries.curve_runs(row), systems)
     text = curves_csv.experiment_csv(sweeps.sweeps(row, systems), groups)
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="experiment-{pk}-curve.csv"'
-    return response
+    return download(f"experiment-{pk}-curve.csv", text)
 
 
 @permission_required("reports.change_tag", raise_exception=True)

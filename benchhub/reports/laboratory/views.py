@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 
 from benchhub.analysis.words import listing
 from benchhub.reports.comparison.state import State
+from benchhub.ui.csv_files import download
 
 from . import tables
 from .page import LaboratoryPage
@@ -28,6 +29,4 @@ def _file(page: LaboratoryPage, name: str) -> HttpResponse:
     if name not in tables.TABLES:
         sentence = f"There is no table of that name: ask for {listing(tables.TABLES, 'or')}."
         return HttpResponse(sentence, status=404, content_type="text/plain; charset=utf-8")
-    answer = HttpResponse(tables.panel(page.setup, name).csv(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="laboratory-{name}.csv"'
-    return answer
+    return download(f"laboratory-{name}.csv", tables.panel(page.setup, name).csv())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,7 +26,7 @@ from benchhub.reports.curves import curves
 from benchhub.reports.prices.queries import price_book
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import rest, terms
-from benchhub.ui.csv_cells import harmless
+from benchhub.ui.csv_files import csv_text
 
 from . import queries
 from .standings import Standing, by_price, by_throughput
@@ -149,11 +147,7 @@ class LeaderboardPage:
         return f"{reverse('compare')}?{urlencode({'curve': keys}, doseq=True)}" if len(keys) > 1 else ""
 
     def csv(self) -> str:
-        text = StringIO()
-        writer = csv.writer(text)
-        writer.writerow(HEAD)
-        writer.writerows([harmless(cell) for cell in _cells(standing)] for standing in self.standings)
-        return text.getvalue()
+        return csv_text(HEAD, map(_cells, self.standings))
 
 
 def _words(form: Mapping[str, Any], fields: Sequence[str], systems: int) -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from benchhub.ui.csv_files import download
+
 from .page import LeaderboardPage
 
 
@@ -11,6 +13,4 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 
 
 def leaderboard_csv(request: HttpRequest) -> HttpResponse:
-    response = HttpResponse(LeaderboardPage(request.GET).csv(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="leaderboard.csv"'
-    return response
+    return download("leaderboard.csv", LeaderboardPage(request.GET).csv())

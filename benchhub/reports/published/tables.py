@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from io import StringIO
 
 from benchhub.analysis.published import Check, Document, littles_law, report_c, report_d
 from benchhub.analysis.published.check import DERIVED_GROUP, plain, rounded, written
 from benchhub.analysis.published.document import Figure, Row
-from benchhub.reports.curves.csv import harmless
+from benchhub.ui.csv_cells import harmless
+from benchhub.ui.csv_files import csv_text
 
 Value = Decimal | int | str | None
 
@@ -48,6 +47,10 @@ class Cell:
         return self.value if isinstance(self.value, str) else f"{self.value:,}"
 
     @property
+    def exact(self) -> Decimal | str | None:
+        return Decimal(self.value) if isinstance(self.value, int) else self.value
+
+    @property
     def written(self) -> str:
         if self.value is None:
             return ""
@@ -78,11 +81,8 @@ class Table:
         return [list(zip(titles, row, strict=True)) for row in rows]
 
     def csv(self) -> str:
-        text = StringIO()
-        writer = csv.writer(text)
-        writer.writerow(column.title for column in self.columns)
-        writer.writerows([cell.written for cell in row] for row in (*self.rows, *self.totals))
-        return text.getvalue()
+        rows = ([cell.exact for cell in row] for row in (*self.rows, *self.totals))
+        return csv_text((column.title for column in self.columns), rows)
 
 
 CellValue = Value | Cell

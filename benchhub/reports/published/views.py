@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from benchhub.reports.models import Snapshot
+from benchhub.ui.csv_files import download
 
 from . import page
 from .files import Report, find, reports
@@ -28,6 +29,4 @@ def _csv(published: Report, key: str) -> HttpResponse:
     tables = page.all_tables(published)
     if key not in tables:
         return HttpResponse(f"There is no table of that name: ask for {', '.join(tables)}.", status=404)
-    response = HttpResponse(tables[key].csv(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{published.about["slug"]}-{key}.csv"'
-    return response
+    return download(f"{published.about['slug']}-{key}.csv", tables[key].csv())

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.bench.models import Experiment, Recurrence
+from benchhub.ui.csv_files import download
 
 from .page import RecurrencePage
 
@@ -18,6 +19,5 @@ def recurrence(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("recurrence-edit", pk)
     page = RecurrencePage(experiment, row)
     if request.GET.get("csv") == page.trend.name:
-        headers = {"Content-Disposition": f'attachment; filename="recurrence-{pk}-{page.trend.name}.csv"'}
-        return HttpResponse(page.trend.csv(), content_type="text/csv; charset=utf-8", headers=headers)
+        return download(f"recurrence-{pk}-{page.trend.name}.csv", page.trend.csv())
     return render(request, "reports/recurrence.html", {"page": page})

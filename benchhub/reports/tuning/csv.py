@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
-from io import StringIO
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchhub.analysis.curves.ratio import Ratio
-from benchhub.reports.curves.csv import harmless
+from benchhub.ui.csv_files import csv_text
 
 from .series import Series
 
@@ -26,7 +24,7 @@ TABLES = ("effects", "systems")
 def text(series: Series, table: str) -> str:
     """Return one of TABLES as CSV."""
     heads, rows = (EFFECTS, _effects(series)) if table == "effects" else (SYSTEMS, _systems(series))
-    return _written(heads, rows)
+    return csv_text(heads, rows)
 
 
 def _effects(series: Series) -> Iterator[Sequence[Any]]:
@@ -57,12 +55,3 @@ def _systems(series: Series) -> Iterator[Sequence[Any]]:
         cells = (row.place, row.label, steps, throughput, row.unit, *bounds, row.relaxed_text)
         prices: list[tuple[Any, ...]] = [(price.licence, price.amount, price.currency) for price in row.prices if price]
         yield from ((*cells, *price) for price in prices or [("", "", "")])
-
-
-def _written(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    written = StringIO()
-    writer = csv.writer(written)
-    writer.writerow(heads)
-    for row in rows:
-        writer.writerow([harmless("" if cell is None else cell) for cell in row])
-    return written.getvalue()

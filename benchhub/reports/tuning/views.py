@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.bench.models import TuningSeries
+from benchhub.ui.csv_files import download
 from benchhub.ui.listing import Column, Filter, Listing
 
 from . import csv, exports, queries
@@ -40,9 +41,7 @@ def series_csv(_request: HttpRequest, pk: int, table: str) -> HttpResponse:
     if table not in csv.TABLES:
         raise Http404
     row = get_object_or_404(queries.series(), pk=pk)
-    response = HttpResponse(csv.text(Series.load(row), table), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="tuning-{pk}-{table}.csv"'
-    return response
+    return download(f"tuning-{pk}-{table}.csv", csv.text(Series.load(row), table))
 
 
 def series_settings(request: HttpRequest, pk: int, place: int, name: str) -> HttpResponse:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
+from typing import Any
 
 from benchhub.analysis.curves import latencies, peak, ratio
 from benchhub.analysis.curves.curve import Curve, why_withheld
@@ -19,7 +18,7 @@ from benchhub.catalog.models import Hardware
 from benchhub.reports.comparison.entries import Entries, Entry
 from benchhub.reports.curves import noise as curves_noise
 from benchhub.reports.curves import peaks
-from benchhub.reports.curves.csv import harmless
+from benchhub.ui.csv_files import csv_text
 
 METHODS = (
     ("Throughput of a level", "geometric mean of its repeats: in charts, tables, ratios, peaks and prices alike"),
@@ -229,12 +228,11 @@ def host_noise(entries: Entries) -> list[HostNoise]:
 
 def table(findings: Sequence[Finding], baseline: Entry) -> str:
     """Return all ratios as CSV."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
+    return csv_text(COLUMNS, _cells(findings, baseline))
+
+
+def _cells(findings: Sequence[Finding], baseline: Entry) -> Iterator[Sequence[Any]]:
     for finding in findings:
         for row in (*finding.rows, *(normalised.row for normalised in finding.normalised)):
             cells = (finding.entry.label, baseline.label, row.where, row.value, row.low, row.high)
-            tests = (row.p, row.adjusted_p, row.n, row.baseline_n, row.verdict)
-            writer.writerow([harmless("" if cell is None else cell) for cell in (*cells, *tests)])
-    return text.getvalue()
+            yield (*cells, row.p, row.adjusted_p, row.n, row.baseline_n, row.verdict)

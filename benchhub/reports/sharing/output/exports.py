@@ -15,9 +15,9 @@ from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import NUMBER
 from benchhub.bench.run_page.bundle import archive
 from benchhub.release import release
-from benchhub.reports.curves.csv import harmless
 from benchhub.reports.models import Projection
 from benchhub.reports.sharing.choices.edition import Edition, Reading, edition
+from benchhub.ui.csv_cells import harmless
 
 from . import pdf, render
 
