@@ -1,4 +1,4 @@
-"""Components that all pages draw alike: a table, a pill, an empty state. Their HTML is in templates/components/."""
+"""Components that all pages draw alike: a table, a pill, an empty state, a count. HTML is in templates/components/."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from django.db.models import Model
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from benchhub.analysis import words
+
 register = template.Library()
+register.filter("count", words.count)
 LONG = 4  # times what is shown first
 
 
