@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
@@ -207,20 +207,24 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)
-        observed: dict[str, Any] = {
-            **CONTACT,
-            "contact_error": "",
-            "step": look.step,
-            "progress_offset": look.err_from + len(look.chunk),
-            "out_offset": look.out_from + len(look.out_chunk),
-            **live_tps(look.chunk),
-        }
         if state == "finished":
-            queue.keep(job_.claim, **observed)
+            queue.keep(job_.claim, **_seen(look))
             return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run))
-        queue.look_again(job_.claim, LOOK_EVERY, **observed)
+        queue.look_again(job_.claim, LOOK_EVERY, **_seen(look))
     watch(job_, wake)
     return None
+
+
+def _seen(look: job.Look) -> dict[str, Any]:
+    """Return what the row of a run under way takes from a look."""
+    return {
+        **CONTACT,
+        "contact_error": "",
+        "step": look.step,
+        "progress_offset": look.err_from + len(look.chunk),
+        "out_offset": look.out_from + len(look.out_chunk),
+        **live_tps(look.chunk),
+    }
 
 
 def _write_lost(run: Run, job_: Job, looked: Looked) -> None:
@@ -276,10 +280,7 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
     """Return what was counted around the run; the host facts are those of the last probe, which stands beside it."""
     counters = end.counters(job_, ended)
-    os_log = os_answer.read_log(ended.collected.outputs.files.get(os_answer.LOG_FILE, b""))
-    os_settings = job_.spec.cluster.os_settings if job_.spec.cluster else {}
-    change = job_.spec.server_settings.settings if job_.spec.server_settings else {}
-    server_log = server_answer.read_log(ended.collected.outputs.files.get(server_answer.LOG_FILE, b""), change)
+    changed = [_changed_os(job_, ended), _changed_server(job_, ended)]
     hosts = {host.name: _driver_facts(host, job_.spec.bin_directory) for host in hosts_of(run)}
     pooler, pooler_doubts = _pooler(run, job_, ended)
     return ingest.Observed(
@@ -293,19 +294,29 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
             **({"pooler": pooler} if pooler else {}),
         },
-        deltas={
-            **counters.deltas,
-            **({"os_settings": os_answer.facts(os_log)} if os_settings else {}),
-            **({"server_settings": server_answer.facts(server_log)} if change else {}),
-        },
+        deltas={**counters.deltas, **{name: value for facts, _ in changed for name, value in facts.items()}},
         doubts=(
-            *os_answer.doubts(os_settings, os_log),
-            *server_answer.doubts(change, server_log, is_put_back=not ended.unrestored),
+            *(doubt for _, doubts in changed for doubt in doubts),
             *pooler_doubts,
             *(() if job_.spec.server_settings else server_answer.neighbour_doubts(counters.deltas)),
         ),
         restarted=bool(counters.deltas.get("restarted")),
     )
+
+
+def _changed_os(job_: Job, ended: Ended) -> tuple[dict[str, Any], Iterable[Doubt]]:
+    """Return what the log says of the operating system's settings, where the run changed any, and the doubts."""
+    log = os_answer.read_log(ended.collected.outputs.files.get(os_answer.LOG_FILE, b""))
+    planned = job_.spec.cluster.os_settings if job_.spec.cluster else {}
+    return ({"os_settings": os_answer.facts(log)} if planned else {}), os_answer.doubts(planned, log)
+
+
+def _changed_server(job_: Job, ended: Ended) -> tuple[dict[str, Any], Iterable[Doubt]]:
+    """Return what the log says of the settings of somebody's server, where the run changed any, and the doubts."""
+    planned = job_.spec.server_settings.settings if job_.spec.server_settings else {}
+    log = server_answer.read_log(ended.collected.outputs.files.get(server_answer.LOG_FILE, b""), planned)
+    doubts = server_answer.doubts(planned, log, is_put_back=not ended.unrestored)
+    return ({"server_settings": server_answer.facts(log)} if planned else {}), doubts
 
 
 def _pooler(run: Run, job_: Job, ended: Ended) -> tuple[dict[str, str], list[Doubt]]:

@@ -102,13 +102,7 @@ def run_spec(
         tool=experiment.workload.tool,
         tool_version=experiment.client_build.version,
         bin_directory=experiment.client_bin_directory,
-        endpoint=Endpoint(
-            path=system.path,  # type: ignore[arg-type]  # the column's check constraint is the same list
-            address=instance.address,
-            port=instance.port,
-            database=instance.database,
-            user=instance.username,
-        ),
+        endpoint=_endpoint(system),
         parameters=experiment.workload.parameters if parameters is None else parameters,
         kind=kind,
         clients=clients,
@@ -129,6 +123,17 @@ def run_spec(
     spec = sampled(spec, system, experiment.workload)
     tools.get(spec.tool).check(spec)
     return spec
+
+
+def _endpoint(system: System) -> Endpoint:
+    instance = system.instance
+    return Endpoint(
+        path=system.path,  # type: ignore[arg-type]  # the column's check constraint is the same list
+        address=instance.address,
+        port=instance.port,
+        database=instance.database,
+        user=instance.username,
+    )
 
 
 def _server_settings(system: System) -> ServerSettings | None:

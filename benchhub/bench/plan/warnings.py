@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Q, Sum
 from django.utils import timezone
@@ -110,7 +111,6 @@ def planned(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> I
 def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to_load: bool) -> Planned:
     settings, parameters = system.configuration.settings, part.workload.parameters
     server = system.instance.host
-    max_connections = str(settings.get("max_connections", ""))
     disk, tool = disk_of(system), tools.get(part.workload.tool)
     return Planned(
         instance=str(system.instance),
@@ -123,10 +123,8 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         repeats=max(part.repeats, part.most_runs),
         branches=tool.contended_rows(parameters),
         writes=tool.writes(parameters),
-        max_connections=int(max_connections)
-        if max_connections.isdecimal() and len(max_connections) < 10
-        else DEFAULT_CONNECTIONS,
-        is_max_connections_asked=bool(max_connections),
+        max_connections=_max_connections(settings),
+        is_max_connections_asked="max_connections" in settings and settings["max_connections"] != "",
         checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
         data_set_bytes=data_set_bytes(part.workload),
         memory_bytes=server.facts.get("memory_bytes") if server else None,
@@ -142,6 +140,12 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         longest_pause_ms=tool.expectation(parameters).longest_pause_ms,
         pooled=_pooled(part, system, max(levels)),
     )
+
+
+def _max_connections(settings: Mapping[str, Any]) -> int:
+    """Return what a configuration asks for; the server's default where it asks for nothing, or for no number."""
+    text = str(settings.get("max_connections", ""))
+    return int(text) if text.isdecimal() and len(text) < 10 else DEFAULT_CONNECTIONS
 
 
 def _pooled(part: Experiment, system: System, clients: int) -> Pooled | None:

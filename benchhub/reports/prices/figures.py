@@ -136,7 +136,18 @@ def _bars(rows: Sequence[Bar], series: int, unit: str) -> list[dict[str, Any]]:
 
 def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present: float, unit: str) -> Figure:
     """Draw a bar from the price at a setting's low end to that at its high end; a line at the present price."""
-    bars = {
+    return {
+        "data": [_ranges(labels, ends, unit), _present(labels, present, unit)],
+        "layout": {
+            "xaxis": {"title": {"text": f"price ({unit})"}, "tickformat": ",~f"},
+            "yaxis": LYING,
+            "meta": {"bars": len(labels)},
+        },
+    }
+
+
+def _ranges(labels: Sequence[str], ends: Sequence[tuple[float, float]], unit: str) -> dict[str, Any]:
+    return {
         "type": "bar",
         "orientation": "h",
         "name": "range",
@@ -148,25 +159,20 @@ def tornado(labels: Sequence[str], ends: Sequence[tuple[float, float]], present:
         "hovertemplate": "%{customdata}<extra></extra>",
         "meta": {"series": 0},
     }
-    line = {
+
+
+def _present(labels: Sequence[str], price: float, unit: str) -> dict[str, Any]:
+    return {
         "type": "scatter",
         "mode": "lines+markers",
         "name": "present price",
         "showlegend": False,
-        "x": [present for _ in labels],
+        "x": [price for _ in labels],
         "y": list(labels),
         "line": {"width": 2, "dash": "dot"},
         "marker": {"symbol": "line-ns-open", "size": 24, "line": {"width": 3}},
         "hovertemplate": f"now %{{x:,.4~r}} {unit}<extra></extra>",
         "meta": {"series": 6},
-    }
-    return {
-        "data": [bars, line],
-        "layout": {
-            "xaxis": {"title": {"text": f"price ({unit})"}, "tickformat": ",~f"},
-            "yaxis": LYING,
-            "meta": {"bars": len(labels)},
-        },
     }
 
 

@@ -138,14 +138,7 @@ def percentiles(entries: Entries, clients: int) -> Panel:
     """Draw the percentile of each type over all transactions of the repeats, from their merged histograms."""
     by_type = _merged(entries, clients)
     rows = [
-        PanelRow(
-            (
-                name,
-                entry.label,
-                _number(by_type[entry.key, name] / 1000),
-                sum(run.clients == clients for run in _runs(entry)),
-            )
-        )
+        PanelRow((name, entry.label, _number(by_type[entry.key, name] / 1000), _run_count(entry, clients)))
         for name in entries.transactions
         for entry in entries
         if (entry.key, name) in by_type
@@ -156,17 +149,23 @@ def percentiles(entries: Entries, clients: int) -> Panel:
     leads = ["Nine of ten transactions of a type that count took at most so long, over all runs together."]
     if missing := [name for name in entries.transactions if any((entry.key, name) not in by_type for entry in entries)]:
         leads.append(f"Too few were logged, or none was run, for each system to have: {', '.join(missing)}.")
-    bar_traces = [
-        {
-            **_bar(entry),
-            "x": [_words(name) for name in entries.transactions if (entry.key, name) in by_type],
-            "y": [by_type[entry.key, name] / 1000 for name in entries.transactions if (entry.key, name) in by_type],
-            "hovertemplate": "%{x}: %{y:,.3~r} ms<extra>%{fullData.name}</extra>",
-        }
-        for entry in entries
-    ]
+    bar_traces = [_latency_bars(entry, by_type, entries.transactions) for entry in entries]
     columns = ("Type", "System", "90th percentile, ms", "Runs")
     return Panel(TYPES, title, tuple(leads), columns, tuple(rows), _figure(bar_traces, "", "90th percentile (ms)"))
+
+
+def _latency_bars(entry: Entry, by_type: dict[tuple[str, str], float], transactions: Sequence[str]) -> dict[str, Any]:
+    names = [name for name in transactions if (entry.key, name) in by_type]
+    return {
+        **_bar(entry),
+        "x": list(map(_words, names)),
+        "y": [by_type[entry.key, name] / 1000 for name in names],
+        "hovertemplate": "%{x}: %{y:,.3~r} ms<extra>%{fullData.name}</extra>",
+    }
+
+
+def _run_count(entry: Entry, clients: int) -> int:
+    return sum(run.clients == clients for run in _runs(entry))
 
 
 def _runs(entry: Entry) -> Iterable[Any]:

@@ -20,7 +20,6 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
     bundle_nodes = bundles.of_comparison(comparison)
-    load_panels = [*comparison.load_panels, comparison.scalability]
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -30,23 +29,8 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "taken_at": at.isoformat(timespec="seconds"),
         "release": release,
         "unit": comparison.unit,
-        "sections": [
-            answer.section(comparison.answer),
-            results.curves(comparison),
-            results.levels(comparison),
-            *prices.sections(comparison.pricing),
-            results.findings(comparison, remarks),
-            *findings.loads(comparison),
-            findings.section(comparison),
-            *systems.sections(comparison),
-        ],
-        "tables": [
-            *results.tables(comparison),
-            *findings.tables(comparison),
-            *prices.tables(comparison.pricing),
-            *systems.tables(comparison),
-            *prices.of_panels(load_panels, comparison.terms),
-        ],
+        "sections": _sections(comparison, remarks),
+        "tables": _tables(comparison),
         "bundles": bundle_nodes,
         "names": names.of_comparison(comparison),
         "typed": typed.of_comparison(comparison, title, remarks, bundle_nodes),
@@ -56,6 +40,29 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
             "pricing": freeze(comparison.pricing),
         },
     }
+
+
+def _sections(comparison: Comparison, remarks: str) -> list[Node]:
+    return [
+        answer.section(comparison.answer),
+        results.curves(comparison),
+        results.levels(comparison),
+        *prices.sections(comparison.pricing),
+        results.findings(comparison, remarks),
+        *findings.loads(comparison),
+        findings.section(comparison),
+        *systems.sections(comparison),
+    ]
+
+
+def _tables(comparison: Comparison) -> list[Node]:
+    return [
+        *results.tables(comparison),
+        *findings.tables(comparison),
+        *prices.tables(comparison.pricing),
+        *systems.tables(comparison),
+        *prices.of_panels([*comparison.load_panels, comparison.scalability], comparison.terms),
+    ]
 
 
 def _require_publishable(comparison: Comparison) -> None:
