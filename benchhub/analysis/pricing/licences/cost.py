@@ -53,6 +53,24 @@ class LicenceCost:
 
 
 @dataclass(frozen=True, slots=True)
+class _Bill:
+    """What is paid for: so many units (or packs) at a list price, by the rules, over the term; `log` derives it."""
+
+    rules: LicenceRules
+    price: Price
+    units: int
+    term_years: int
+    log: list[Step]
+
+    @property
+    def term_text(self) -> str:
+        return count(self.term_years, "year")
+
+    def amount(self, value: Decimal) -> Amount:
+        return Amount(value, self.price.currency)
+
+
+@dataclass(frozen=True, slots=True)
 class _Due:
     """The cost of all units by the rules' period (year, month, hour) or for good: at list price, and as paid."""
 
@@ -81,59 +99,63 @@ def price_licence(
 def _licence_cost(licence: Licence, price: Price, units_count: Count, term_years: int) -> LicenceCost:
     rules, log = licence.rules, list(units_count.steps)
     billed_units = units_count.units // rules.pack if rules.is_price_per_pack else units_count.units
-    due = _due(rules, price, billed_units, log)
+    bill = _Bill(rules, price, billed_units, term_years, log)
+    due = _due(bill)
     pay = {"subscription": _subscription, "perpetual": _perpetual, "hourly": _hourly}[rules.payment]
-    listed, paid, listed_support, paid_support = pay(rules, price, billed_units, due, term_years, log)
+    listed, paid, listed_support, paid_support = pay(bill, due)
     return LicenceCost(
         name=licence.name,
         currency=price.currency,
         units=units_count.units,
         listed=rounded(listed),
-        paid=_to_the_cent(paid, "licence", price.currency, log),
+        paid=_to_the_cent(paid, "licence", bill),
         listed_support=rounded(listed_support),
-        paid_support=_to_the_cent(paid_support, "support", price.currency, log),
+        paid_support=_to_the_cent(paid_support, "support", bill),
         steps=tuple(log),
         flags=_flags(licence.name, due),
     )
 
 
-def _due(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> _Due:
-    listed = _tier_total(rules, price, billed, log) if rules.tiers else billed * price.amount
+def _due(bill: _Bill) -> _Due:
+    rules = bill.rules
+    listed = _tier_total(bill) if rules.tiers else bill.units * bill.price.amount
     paid = listed
     if rules.contracted_price is not None:
-        paid = billed * rules.contracted_price
+        paid = bill.units * rules.contracted_price
     elif rules.discount_percent:
         paid = listed * (HUNDRED - rules.discount_percent) / HUNDRED
     due = _Due(listed, paid, is_plain=not rules.tiers and paid == listed)
     if not due.is_plain:
-        _log_discount(rules, price, billed, due, log)
+        _log_discount(bill, due)
     return due
 
 
-def _log_discount(rules: LicenceRules, price: Price, billed: int, due: _Due, log: list[Step]) -> None:
-    listed, paid = Amount(due.listed, price.currency), Amount(due.paid, price.currency)
+def _log_discount(bill: _Bill, due: _Due) -> None:
+    rules, price, log = bill.rules, bill.price, bill.log
+    listed, paid = bill.amount(due.listed), bill.amount(due.paid)
     if not rules.tiers:
         template = "List: {units} x {price} = {result}"
-        log.append(step("list", template, listed, price.citation, units=billed, price=price.money))
+        log.append(step("list", template, listed, price.citation, units=bill.units, price=price.money))
     if rules.contracted_price is not None:
-        unit_price = Amount(rules.contracted_price, price.currency)
+        unit_price = bill.amount(rules.contracted_price)
         template = "Contract: {units} x {price} = {result}, instead of {listed}"
-        log.append(step("contract", template, paid, units=billed, price=unit_price, listed=listed))
+        log.append(step("contract", template, paid, units=bill.units, price=unit_price, listed=listed))
     elif rules.discount_percent:
         template = "Discount: {listed} less {percent}% is {result}"
         log.append(step("discount", template, paid, listed=listed, percent=rules.discount_percent))
 
 
-def _tier_total(rules: LicenceRules, price: Price, billed: int, log: list[Step]) -> Decimal:
+def _tier_total(bill: _Bill) -> Decimal:
     """Add up tiers. Graduated: each unit at the price of its own tier. All-units: all at that of the tier reached."""
-    bands = list(_bands(rules.tiers, price.amount, billed))
+    rules = bill.rules
+    bands = list(_bands(rules.tiers, bill.price.amount, bill.units))
     if rules.tiers_apply == "all_units":
-        bands = [(billed, bands[-1][1])] if bands else []
+        bands = [(bill.units, bands[-1][1])] if bands else []
     total = sum((units * unit_price for units, unit_price in bands), Decimal(0))
-    sum_words = " + ".join(f"{plain(units)} x {Amount(unit_price, price.currency)}" for units, unit_price in bands)
+    sum_words = " + ".join(f"{plain(units)} x {bill.amount(unit_price)}" for units, unit_price in bands)
     words = "each unit at the price of its tier" if rules.tiers_apply == "graduated" else "all at the tier reached"
-    result, template = Amount(total, price.currency), "Tier: {sum} = {result}, {words}"
-    log.append(step("tier", template, result, price.citation, sum=sum_words or "0 units", words=words))
+    result, template = bill.amount(total), "Tier: {sum} = {result}, {words}"
+    bill.log.append(step("tier", template, result, bill.price.citation, sum=sum_words or "0 units", words=words))
     return total
 
 
@@ -151,45 +173,52 @@ def _bands(tiers: Sequence[Tier], list_price: Decimal, billed: int) -> Iterator[
 Costs = tuple[Decimal, Decimal, Decimal, Decimal]
 
 
-def _subscription(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
+def _subscription(bill: _Bill, due: _Due) -> Costs:
     """Price each period of the term, raised each year by the uplift."""
+    rules = bill.rules
     months = MONTHS if rules.period == "month" else 1
-    periods = _price_years(rules, range(1, term_years + 1)) * months
+    periods = _price_years(rules, range(1, bill.term_years + 1)) * months
     paid = due.paid * periods
-    operands = _operands(due, price, billed, term=count(term_years, "year"), percent=rules.yearly_uplift_percent)
+    operands = _operands(bill, due, term=bill.term_text, percent=rules.yearly_uplift_percent)
     template = f"Licence: {{term}} x {_each(due)}"
     template += " x 12 months" if rules.period == "month" else ""
     template += ", each year {percent}% dearer than the one before, is" if rules.yearly_uplift_percent else " ="
-    log.append(Step("licence", template + " {result}", operands, Amount(paid, price.currency), _citation(due, price)))
+    _log_licence(bill, due, template + " {result}", operands, paid)
     return due.listed * periods, paid, Decimal(0), Decimal(0)
 
 
-def _perpetual(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
+def _perpetual(bill: _Bill, due: _Due) -> Costs:
     """Price units once, and support by the year, perhaps from the second on.
 
     Year n of support costs (1 + uplift) ^ (n - 1) of year 1.
     """
-    currency = price.currency
+    rules = bill.rules
     template = "Licence: {units} x {price} = {result}, for good" if due.is_plain else "Licence: {result}, for good"
-    paid_once = Amount(due.paid, currency)
-    log.append(Step("licence", template, _operands(due, price, billed), paid_once, _citation(due, price)))
+    _log_licence(bill, due, template, _operands(bill, due), due.paid)
     first = 2 if rules.is_first_year_included else 1
-    share = _price_years(rules, range(first, term_years + 1)) * rules.support_percent / HUNDRED
+    share = _price_years(rules, range(first, bill.term_years + 1)) * rules.support_percent / HUNDRED
     base = due.listed if rules.support_on == "list" else due.paid
     if rules.support_percent:
-        _log_support(rules, Amount(base, currency), term_years, Amount(base * share, currency), log)
+        _log_support(bill, bill.amount(base), bill.amount(base * share))
     return due.listed, due.paid, due.listed * share, base * share
 
 
-def _log_support(rules: LicenceRules, base: Amount, term_years: int, support: Amount, log: list[Step]) -> None:
-    paid_years = term_years - rules.is_first_year_included
+def _log_licence(bill: _Bill, due: _Due, template: str, operands: dict[str, Value], paid: Decimal) -> None:
+    """Add the step of the licence, with the citation of its list price unless a tier or a discount had it."""
+    citation = bill.price.citation if due.is_plain else ""
+    bill.log.append(Step("licence", template, operands, bill.amount(paid), citation))
+
+
+def _log_support(bill: _Bill, base: Amount, support: Amount) -> None:
+    rules = bill.rules
+    paid_years = bill.term_years - rules.is_first_year_included
     words = {"term": count(paid_years, "year")}
     words["of"] = "list price" if rules.support_on == "list" else "discounted price"
     percents = {"percent": rules.support_percent, "uplift": rules.yearly_uplift_percent}
     template = "Support: {term} x {percent}% of {base}, the {of}"
     template += "; the first year is included" if rules.is_first_year_included else ""
     template += "; each year {uplift}% dearer than the one before" if rules.yearly_uplift_percent else ""
-    log.append(step("support", template + ": {result}", support, base=base, **words, **percents))
+    bill.log.append(step("support", template + ": {result}", support, base=base, **words, **percents))
 
 
 def _price_years(rules: LicenceRules, years: range) -> Decimal:
@@ -200,24 +229,25 @@ def _price_years(rules: LicenceRules, years: range) -> Decimal:
     return sum((factor ** (year - 1) for year in years), Decimal(0))
 
 
-def _hourly(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
+def _hourly(bill: _Bill, due: _Due) -> Costs:
+    rules = bill.rules
     if rules.reserved_years:
-        return _reservations(rules, price, billed, due, term_years, log)
-    hours = rules.hours_per_month * MONTHS * term_years * rules.utilisation_percent / HUNDRED
+        return _reservations(bill, due)
+    hours = rules.hours_per_month * MONTHS * bill.term_years * rules.utilisation_percent / HUNDRED
     template = "Licence: {term} x 12 x {month} h at {percent}% = {hours} h; {hours} h x " + _each(due) + " = {result}"
-    operands = _operands(due, price, billed, month=rules.hours_per_month, percent=rules.utilisation_percent)
-    operands |= {"term": count(term_years, "year"), "hours": hours}
-    paid = Amount(due.paid * hours, price.currency)
-    log.append(Step("licence", template, operands, paid, _citation(due, price)))
+    operands = _operands(bill, due, month=rules.hours_per_month, percent=rules.utilisation_percent)
+    operands |= {"term": bill.term_text, "hours": hours}
+    _log_licence(bill, due, template, operands, due.paid * hours)
     return due.listed * hours, due.paid * hours, Decimal(0), Decimal(0)
 
 
-def _reservations(rules: LicenceRules, price: Price, billed: int, due: _Due, term_years: int, log: list[Step]) -> Costs:
+def _reservations(bill: _Bill, due: _Due) -> Costs:
     """Price whole reservations that cover the term, each paid for all its hours, used or not, part of it upfront."""
-    times = -(-term_years // rules.reserved_years)
+    rules = bill.rules
+    times = -(-bill.term_years // rules.reserved_years)
     hours = rules.hours_per_month * MONTHS * rules.reserved_years
     share = (HUNDRED - rules.reserved_percent_off) / HUNDRED
-    upfront = rules.reserved_upfront * billed
+    upfront = rules.reserved_upfront * bill.units
     paid_upfront = upfront * (HUNDRED - rules.discount_percent) / HUNDRED
     running = due.paid * share * hours
     paid = times * (paid_upfront + running)
@@ -226,32 +256,27 @@ def _reservations(rules: LicenceRules, price: Price, billed: int, due: _Due, ter
         f"Licence: {{times}} of {{reserved}}, each {{hours}} h x {_each(due)} less {{percent}}% and {{extra}} upfront, "
         "is {result}; {early} of each is paid upfront, and all of it whether it is used or not"
     )
-    operands = _operands(due, price, billed, hours=hours, percent=rules.reserved_percent_off)
+    operands = _operands(bill, due, hours=hours, percent=rules.reserved_percent_off)
     operands |= {"times": count(times, "reservation"), "reserved": count(rules.reserved_years, "year")}
-    operands |= {"extra": Amount(paid_upfront, price.currency), "early": Amount(early, price.currency)}
-    log.append(Step("licence", template, operands, Amount(paid, price.currency), _citation(due, price)))
+    operands |= {"extra": bill.amount(paid_upfront), "early": bill.amount(early)}
+    _log_licence(bill, due, template, operands, paid)
     return times * (upfront + due.listed * hours), paid, Decimal(0), Decimal(0)
 
 
-def _operands(due: _Due, price: Price, billed: int, **others: Value) -> dict[str, Value]:
-    return {"units": billed, "price": price.money, "each": Amount(due.paid, price.currency), **others}
+def _operands(bill: _Bill, due: _Due, **others: Value) -> dict[str, Value]:
+    return {"units": bill.units, "price": bill.price.money, "each": bill.amount(due.paid), **others}
 
 
 def _each(due: _Due) -> str:
     return "{units} x {price}" if due.is_plain else "{each}"
 
 
-def _citation(due: _Due, price: Price) -> str:
-    """Return the citation of the list price, unless it was cited with a tier or a discount."""
-    return price.citation if due.is_plain else ""
-
-
-def _to_the_cent(amount: Decimal, title: str, currency: str, log: list[Step]) -> Decimal:
+def _to_the_cent(amount: Decimal, title: str, bill: _Bill) -> Decimal:
     cents = rounded(amount)
     if cents == amount:
         return amount
     template = "Rounded to the cent: {of} {amount} is {result}"
-    log.append(step("round", template, Amount(cents, currency), of=title, amount=Amount(amount, currency)))
+    bill.log.append(step("round", template, bill.amount(cents), of=title, amount=bill.amount(amount)))
     return cents
 
 
