@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchhub.clone import ENVIRONMENT_FILE
@@ -30,14 +31,24 @@ STOP_PATIENCE_S = 90
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A start as it was asked for: whether it ends once all is measured, and whether that is a tuning series."""
+
+    is_once: bool
+    tunes: bool
+    extent: Extent
+    began_s: float = field(default_factory=time.monotonic)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchhub.demo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    start = commands.add_parser("up")
-    start.add_argument("--once", action="store_true")
-    start.add_argument("--tuning", action="store_true", help="measure a tuning series instead of two builds")
+    begin = commands.add_parser("up")
+    begin.add_argument("--once", action="store_true")
+    begin.add_argument("--tuning", action="store_true", help="measure a tuning series instead of two builds")
     for name in ("--levels", "--repeats", "--seconds"):
-        start.add_argument(name, default="", help="how much is measured of two builds")
+        begin.add_argument(name, default="", help="how much is measured of two builds")
     commands.add_parser("stop")
     commands.add_parser("clean")
     arguments = parser.parse_args()
@@ -57,19 +68,19 @@ def _up(arguments: argparse.Namespace) -> int:
     extent = Extent.read(arguments.levels, arguments.repeats, arguments.seconds)
     if arguments.tuning and extent != Extent():
         raise EmbeddedError("A tuning series has its own LEVELS, REPEATS and SECONDS: leave them out.")
-    return up(arguments.once, arguments.tuning, extent)
+    return up(Start(arguments.once, arguments.tuning, extent))
 
 
-def up(once: bool, tuning: bool, extent: Extent) -> int:
-    """Start everything and run the experiment unless it is done; serve until Ctrl-C unless `once`."""
+def up(start: Start) -> int:
+    """Start everything and run the experiment unless it is done; serve until Ctrl-C unless it is to end then."""
     _check_warehouse()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
-            return _up_alone(once, tuning, extent)
+            return _up_alone(start)
     except AlreadyRunningError as error:
         say(str(error))
-        return 1 if once else 0
+        return 1 if start.is_once else 0
 
 
 def _check_warehouse() -> None:
@@ -101,8 +112,7 @@ def clean() -> int:
     return 0
 
 
-def _up_alone(once: bool, tuning: bool, extent: Extent) -> int:
-    start = time.monotonic()
+def _up_alone(start: Start) -> int:
     owner = account.for_clone(CLONE)
     say(f"BenchHub demonstration of {CLONE}")
     if owner.is_another_user:
@@ -111,9 +121,9 @@ def _up_alone(once: bool, tuning: bool, extent: Extent) -> int:
         say("Stopped what an earlier demonstration had left running.")
     processes = Processes(VAR, account.clone_id(CLONE))
     with _until_signal(processes):
-        demo = Demo(CLONE, owner, processes, state.load_secrets(owner), tunes=tuning, extent=extent)
+        demo = Demo(CLONE, owner, processes, state.load_secrets(owner), tunes=start.tunes, extent=start.extent)
         try:
-            return _run(demo, once, start)
+            return _run(demo, start)
         except InterruptError:
             say("\nInterrupted.")
             return 130
@@ -123,41 +133,41 @@ def _up_alone(once: bool, tuning: bool, extent: Extent) -> int:
                     demo.stop()
 
 
-def _run(demo: Demo, once: bool, start: float) -> int:
+def _run(demo: Demo, start: Start) -> int:
     state.check_space(demo.account, demo.is_first_start)
     with step("Create and start the servers" if demo.is_first_start else "Start the servers"):
         demo.start_servers()
     with step("Prepare the warehouse"):
         demo.prepare_warehouse()
     with state.shared_environment(ENVIRONMENT_FILE, demo.own_environment):
-        return _serve_or_look(demo, once, start)
+        return _serve_or_look(demo, start)
 
 
-def _serve_or_look(demo: Demo, once: bool, start: float) -> int:
+def _serve_or_look(demo: Demo, start: Start) -> int:
     with step("Start web, worker and ticker"):
         demo.start_application()
     if demo.web_port != demo.wished_web_port:
         say(f"  Port {demo.wished_web_port} is taken: the pages are on port {demo.web_port}.")
-    if not once:
+    if not start.is_once:
         say(f"  Watch it at {demo.url}, user {USERNAME}, password {demo.secrets.demo_password}")
-    _experiment(demo, once)
-    say(f"Ready after {time.monotonic() - start:.0f} s.")
-    return _look(demo) if once else _serve(demo)
+    _experiment(demo, start)
+    say(f"Ready after {time.monotonic() - start.began_s:.0f} s.")
+    return _look(demo) if start.is_once else _serve(demo)
 
 
-def _experiment(demo: Demo, once: bool) -> None:
+def _experiment(demo: Demo, start: Start) -> None:
     """Run the experiment, or go on with one that was interrupted.
 
     One that went wrong ends the demonstration only if it has nothing else to show.
     """
     finished = demo.account.home / "experiment.finished"
-    anew = once and finished.exists()
+    is_anew = start.is_once and finished.exists()
     finished.unlink(missing_ok=True)
     try:
-        demo.run_experiment(anew)
+        demo.run_experiment(is_anew=is_anew)
         finished.touch()
     except ChildError as error:
-        if once or not demo.experiment_file.exists():
+        if start.is_once or not demo.experiment_file.exists():
             raise
         say(f"{error}\nThe pages show what was measured and what failed.")
 

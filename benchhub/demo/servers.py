@@ -147,11 +147,11 @@ class Demo:
         web = self._serve("web", *words, inherits=(inherited,))
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
 
-    def run_experiment(self, anew: bool) -> None:
+    def run_experiment(self, *, is_anew: bool) -> None:
         """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
         target = self.var / "target.json"
         self.write_target(target)
-        options = ["--since", self.begun.isoformat(), *(["--anew"] if anew else []), *self.extent.words()]
+        options = ["--since", self.begun.isoformat(), *(["--anew"] if is_anew else []), *self.extent.words()]
         child = self.manage(self.experiment_command, "--target", str(target), *options, to_terminal=True)
         self.processes.run(child, while_waiting=self.watch)
 

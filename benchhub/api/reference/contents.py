@@ -24,7 +24,7 @@ LOOKUPS = {
     "in": "Several, separated by commas.",
 }
 # drf-spectacular words each value of an enumeration in a list below the description.
-_LISTED_VALUES = re.compile(r"\n*^\* `.*", re.M | re.S)
+_LISTED_VALUES = re.compile(r"\n*^\* `.*", re.MULTILINE | re.DOTALL)
 _SCOPE_SENTENCE = re.compile(r"\s*Takes the scope `\w+`\.$")
 _LIMITS = (
     ("minimum", "at least {}"),
