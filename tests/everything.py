@@ -71,7 +71,7 @@ def everything() -> dict[str, Any]:
 
 
 def _priced() -> dict[str, Any]:
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     licence = LicenceModel.objects.create(name="Per core", metric="core")
     price = {"currency": "EUR", "priced_on": "2026-01-01", "source": "A list"}
     box_price = ListPrice.objects.create(hardware=hardware, description="Box", amount=2400, **price)

@@ -32,7 +32,6 @@ from benchhub.bench import testing
 from benchhub.bench.models import Notice, Run, Webhook
 from benchhub.bench.queue import queue
 from benchhub.bench.webhooks import notices, post
-from benchhub.catalog.models import Hardware
 from conftest import CLONE
 
 HERE = ["127.0.0.0/8", "::1/128"]
@@ -134,7 +133,7 @@ def webhook(url: str) -> Webhook:
 
 
 def end_a_run() -> Run:
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     made = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
     run = testing.make_run(made, made.systems.get(), 1, 1)
     queue.ask_to_cancel(Run.objects.filter(pk=run.pk))

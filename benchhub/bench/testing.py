@@ -93,6 +93,11 @@ def make_system(version: str, host: Host, hardware: Hardware, *, path: str = "so
     )
 
 
+def make_box() -> Hardware:
+    """Return a machine of one socket with four cores."""
+    return Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+
+
 def make_worker(**fields: Any) -> Worker:
     """Make a worker that has just told of itself, so that what waits is being worked on."""
     return Worker.objects.create(**{"name": "w1", "clock_ahead_s": 0.0, **fields})
@@ -187,6 +192,14 @@ def make_two_curves(systems: list[System]) -> Experiment:
         for clients, repeat, tps in ((1, 1, 300.0), (1, 2, 310.0), (8, 1, at_8[0]), (8, 2, at_8[1])):
             succeeded(make_run(experiment, system, clients, repeat), tps)
     return experiment
+
+
+def make_measured_run() -> Run:
+    """Return the one run of an experiment, which has ended with 1,000 TPS."""
+    system = make_system("18", make_host(), make_box())
+    run = make_run(make_experiment([system]), system, 8, 1)
+    succeeded(run, 1000.0)
+    return run
 
 
 def with_everything(run: Run) -> None:

@@ -10,7 +10,7 @@ from benchhub.accounts.models import Entry
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.bench import testing
-from benchhub.catalog.models import Hardware, Host, Instance
+from benchhub.catalog.models import Host, Instance
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def admin(client):
 
 @pytest.fixture
 def system():
-    box = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    box = testing.make_box()
     return testing.make_system("18", testing.make_host(), box)
 
 

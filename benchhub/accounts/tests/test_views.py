@@ -12,7 +12,6 @@ from benchhub.accounts.models import Entry, Permit, Token
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.bench import testing
-from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 MONTH = timedelta(days=30)
@@ -32,7 +31,7 @@ def host():
 
 @pytest.fixture
 def experiment(host):
-    system = testing.make_system("18", host, Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4))
+    system = testing.make_system("18", host, testing.make_box())
     planned = testing.make_experiment([system])
     testing.make_run(planned, system, 1, 1)
     return planned

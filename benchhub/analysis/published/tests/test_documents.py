@@ -1,8 +1,6 @@
-import tomllib
 from copy import deepcopy
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,28 +10,7 @@ from benchhub.analysis import published
 from benchhub.analysis.published import PublishedError
 from benchhub.analysis.published.check import quotient, rounded
 from benchhub.analysis.published.document import Between, Figure
-
-FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "published"
-PARSED = {letter: tomllib.loads((FIXTURES / f"report-{letter.lower()}.toml").read_text()) for letter in "ABCD"}
-
-
-def document(letter, parsed=None):
-    return published.read(f"report-{letter.lower()}.toml", parsed or PARSED[letter])
-
-
-def checks(letter):
-    return published.recompute(document(letter))
-
-
-def only(letter, group, subject):
-    [check] = [check for check in checks(letter) if (check.group, check.subject) == (group, subject)]
-    return check
-
-
-def changed(letter, kind, number, **fields):
-    parsed = deepcopy(PARSED[letter])
-    parsed[kind][number].update(fields)
-    return parsed
+from benchhub.analysis.published.testing import PARSED, changed, document, only
 
 
 def test_a_changed_price_changes_the_verdict():

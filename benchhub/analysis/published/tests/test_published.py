@@ -1,37 +1,12 @@
-import tomllib
-from copy import deepcopy
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from benchhub.analysis import published
 from benchhub.analysis.published.check import rounded, tally
-
-FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "published"
-PARSED = {letter: tomllib.loads((FIXTURES / f"report-{letter.lower()}.toml").read_text()) for letter in "ABCD"}
-
+from benchhub.analysis.published.testing import PARSED, changed, checks, document, only
 
 MEAN_OF_5 = "95% interval of a mean of 5 trials, each way"
-
-
-def document(letter, parsed=None):
-    return published.read(f"report-{letter.lower()}.toml", parsed or PARSED[letter])
-
-
-def checks(letter):
-    return published.recompute(document(letter))
-
-
-def only(letter, group, subject):
-    [check] = [check for check in checks(letter) if (check.group, check.subject) == (group, subject)]
-    return check
-
-
-def changed(letter, kind, number, **fields):
-    parsed = deepcopy(PARSED[letter])
-    parsed[kind][number].update(fields)
-    return parsed
 
 
 # (38,364 + 3 x 2 x 4,200) = 63,564; (61,179 + 3 x 60 x 1,800) = 385,179

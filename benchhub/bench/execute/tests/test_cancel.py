@@ -4,7 +4,6 @@ from pytest_django.asserts import assertContains, assertRedirects
 
 from benchhub.bench import testing
 from benchhub.bench.models import Run, Watch
-from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def experiment():
     """Four runs in the queue."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     made = testing.make_experiment([system])
     for clients in (1, 2, 4, 8):

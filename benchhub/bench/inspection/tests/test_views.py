@@ -9,7 +9,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.plan.warnings import _tests as warnings_from_tests
-from benchhub.catalog.models import Hardware, Host, Inspection
+from benchhub.catalog.models import Host, Inspection
 
 pytestmark = pytest.mark.django_db
 PAGE_QUERIES = 7  # session, user, role, instance with its test, hosts, whether there are drivers, which
@@ -22,9 +22,7 @@ FINE = {
 
 @pytest.fixture
 def system():
-    return testing.make_system(
-        "18", testing.make_host(), Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    )
+    return testing.make_system("18", testing.make_host(), testing.make_box())
 
 
 @pytest.fixture

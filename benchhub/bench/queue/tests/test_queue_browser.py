@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, Watch, Window
 from benchhub.bench.results import live_log
-from benchhub.catalog.models import Hardware, Host
+from benchhub.catalog.models import Host
 from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -34,7 +34,7 @@ def page(chromium, live_server):
 @pytest.fixture
 def experiments():
     """Queue two experiments for the host 'box', with two runs each."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     rows = [testing.make_experiment([system], name=name) for name in ("First", "Second")]
     for experiment in rows:

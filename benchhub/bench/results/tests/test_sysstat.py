@@ -9,7 +9,6 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Delivery, Evidence, Found, Run, RunTelemetry, TelemetryImport
 from benchhub.bench.results.telemetry import sysstat
-from benchhub.catalog.models import Hardware
 from runners.telemetry.sysstat.answer import UnfitError
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +20,7 @@ def user():
 
 
 def make_run(driver=None):
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     if driver:
         system.pk, system._state.adding, system.driver, system.digest = None, True, driver, testing.sha256("two")

@@ -10,7 +10,6 @@ from benchhub.bench.models import RunTelemetry
 from benchhub.bench.plan import specs
 from benchhub.bench.results import readings
 from benchhub.bench.results.telemetry import own
-from benchhub.catalog.models import Hardware
 from runners.contract import Outputs
 from runners.telemetry import series
 
@@ -24,7 +23,7 @@ FILES = {"telemetry.log": LOG + b"end\n", "step": b"measure 10\nafter 14\n"}
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     return testing.make_run(testing.make_experiment([system]), system, 1, 1, spec=testing.whole_spec(telemetry="here"))
 

@@ -10,7 +10,6 @@ from benchhub.bench import testing
 from benchhub.bench.models import Found
 from benchhub.bench.results.telemetry import sysstat
 from benchhub.bench.run_page.beside import numbers_in
-from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def pair():
     """Two runs of two builds with telemetry; their kernels differ."""
-    hardware, host = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4), testing.make_host()
+    hardware, host = testing.make_box(), testing.make_host()
     systems = [testing.make_system(version, host, hardware) for version in ("16", "18")]
     experiment = testing.make_experiment(systems)
     made = []

@@ -12,7 +12,6 @@ from django.contrib.auth import get_user_model
 from benchhub.bench import testing
 from benchhub.bench.plan.specs import spec_of
 from benchhub.bench.run_page import bundle
-from benchhub.catalog.models import Hardware
 from runners import tools
 from runners.contract import Outputs
 
@@ -28,7 +27,7 @@ def spec(**changes):
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("16", testing.make_host("secret-host"), hardware, path="loopback")
     return testing.make_run(testing.make_experiment([system]), system, 2, 1)
 

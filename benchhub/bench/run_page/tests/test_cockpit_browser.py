@@ -6,7 +6,6 @@ from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Found, Series
-from benchhub.catalog.models import Hardware
 from conftest import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -15,9 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def cockpit(page):
     """The page of a second repeat whose load stood still from second 20 to 24."""
-    system = testing.make_system(
-        "18", testing.make_host(), Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    )
+    system = testing.make_system("18", testing.make_host(), testing.make_box())
     experiment = testing.make_experiment([system])
     for repeat in (1, 2):
         run = testing.make_run(experiment, system, 8, repeat)

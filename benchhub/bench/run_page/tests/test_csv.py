@@ -8,17 +8,13 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import LatencyHistogram
-from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    system = testing.make_system("18", testing.make_host(), hardware)
-    made = testing.make_run(testing.make_experiment([system]), system, 8, 1)
-    testing.succeeded(made, 1000.0)
+    made = testing.make_measured_run()
     testing.with_everything(made)
     return made
 

@@ -10,7 +10,6 @@ from pytest_django.asserts import assertContains, assertNotContains
 from benchhub.bench import testing
 from benchhub.bench.models import LatencyHistogram, Series
 from benchhub.bench.run_page.timeline.panels import of_load
-from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db
 MEASURES = {
@@ -21,7 +20,7 @@ MEASURES = {
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     spec = testing.whole_spec()
     spec["parameters"] = {**spec["parameters"], "load_shape": "100 for 60, 400 for 20"}

@@ -9,7 +9,6 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Run
-from benchhub.catalog.models import Hardware
 from runners.telemetry.sysstat.answer import MOST_BYTES
 
 pytestmark = pytest.mark.django_db
@@ -17,10 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    system = testing.make_system("18", testing.make_host(), hardware)
-    made = testing.make_run(testing.make_experiment([system]), system, 8, 1)
-    testing.succeeded(made, 1000.0)
+    made = testing.make_measured_run()
     testing.dated(made)
     return Run.objects.get(pk=made.pk)
 

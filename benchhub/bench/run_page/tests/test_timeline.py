@@ -14,7 +14,6 @@ from benchhub.bench.models import RunTelemetry, Series
 from benchhub.bench.run_page.timeline.figure import draw
 from benchhub.bench.run_page.timeline.ghosts import ghosts_of
 from benchhub.bench.run_page.timeline.panels import Source, Timeline, timeline_of
-from benchhub.catalog.models import Hardware
 from runners.telemetry import compact
 
 pytestmark = pytest.mark.django_db
@@ -22,10 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
-    system = testing.make_system("18", testing.make_host(), hardware)
-    made = testing.make_run(testing.make_experiment([system]), system, 8, 1)
-    testing.succeeded(made, 1000.0)
+    made = testing.make_measured_run()
     testing.with_everything(made)
     return made
 

@@ -19,7 +19,6 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Growth, Notice, Run, Webhook
 from benchhub.bench.queue import queue
 from benchhub.bench.webhooks import notices, post
-from benchhub.catalog.models import Hardware
 
 ADDRESS = "https://ci.example.org/hook"
 BOTH = ["run.ended", "experiment.ended"]
@@ -33,7 +32,7 @@ def webhook(db):
 
 @pytest.fixture
 def experiment(db):
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     experiment = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
     for repeat in (1, 2):
         testing.make_run(experiment, experiment.systems.get(), 1, repeat)

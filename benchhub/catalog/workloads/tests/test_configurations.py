@@ -3,7 +3,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
 from benchhub.bench import testing
-from benchhub.catalog.models import Configuration, Hardware, Instance, Workload
+from benchhub.catalog.models import Configuration, Instance, Workload
 from benchhub.catalog.shared.forms import MEANWHILE
 from benchhub.catalog.workloads.forms import forms_by_kind
 
@@ -37,7 +37,7 @@ def test_a_line_that_is_wrong_is_named_and_what_was_typed_is_kept(engineer):
 
 
 def test_a_revision_is_used_by_the_instances_and_not_by_what_was_measured(engineer):
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     old = system.configuration
     page = reverse("configuration-revise", args=[old.pk])
@@ -60,7 +60,7 @@ def test_a_workload_holds_the_parameters_that_the_load_generator_reads(engineer)
 
 
 def test_a_revision_of_a_workload_starts_from_the_old_one_and_leaves_it_to_what_was_measured(engineer):
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     experiment = testing.make_experiment([testing.make_system("18", testing.make_host(), hardware)])
     old = experiment.workload
     page = reverse("workload-revise", args=[old.pk])

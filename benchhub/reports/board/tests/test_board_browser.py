@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 from benchhub.bench import testing
 from benchhub.bench.models import Recurrence, Window
 from benchhub.bench.queue import timetable
-from benchhub.catalog.models import Hardware
 from conftest import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -15,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def experiment():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     host = testing.make_host("a-host-with-a-name-that-is-longer-than-names-of-hosts-mostly-are.example.org")
     system = testing.make_system("18", host, hardware)
     experiment = testing.make_two_curves([system, testing.make_system("16", host, hardware)])

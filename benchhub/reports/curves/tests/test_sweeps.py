@@ -14,7 +14,7 @@ from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run
 from benchhub.bench.plan import plan, repeats, specs
-from benchhub.catalog.models import DataSet, Hardware
+from benchhub.catalog.models import DataSet
 from benchhub.reports.board import trends
 from benchhub.reports.comparison import queries as comparison_queries
 from benchhub.reports.comparison.comparison import Comparison
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def system():
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     return testing.make_system("18", testing.make_host(), hardware)
 
 

@@ -7,7 +7,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
-from benchhub.catalog.models import Hardware, Workload
+from benchhub.catalog.models import Workload
 from benchhub.reports.designs.matrix import CLIENTS, SCALE, THREADS, Matrix, _without_scale, peak_words
 from benchhub.reports.designs.page import DesignResultPage
 
@@ -26,7 +26,7 @@ def design(client):
     client.force_login(make_user("ada", Role.RUNNER))
     host, hardware = (
         testing.make_host("quokka", "192.0.2.77"),
-        Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4),
+        testing.make_box(),
     )
     system, design = testing.make_system("18", host, hardware), Design.objects.create(name="Scales by threads")
     for (scale, rule), levels in MEASURED.items():

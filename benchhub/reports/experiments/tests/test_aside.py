@@ -8,7 +8,6 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.bench import testing
 from benchhub.bench.models import Run
 from benchhub.bench.results import aside
-from benchhub.catalog.models import Hardware
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import verdicts
 from benchhub.reports.experiments import page, queries
@@ -30,7 +29,7 @@ def reader(client, ada):
 @pytest.fixture
 def runs():
     """Three runs of 100, 110 and 30 TPS at one level: median 100, mean 80."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system], client_levels=[8])
     runs = [testing.make_run(experiment, system, 8, repeat) for repeat in (1, 2, 3)]

@@ -9,7 +9,6 @@ from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import LiveLog, Run, Watch
-from benchhub.catalog.models import Hardware
 from benchhub.reports.experiments import live
 from benchhub.ui import feeds
 from benchhub.ui.feeds import VERSION, Feeds
@@ -31,7 +30,7 @@ def own_feeds(monkeypatch):
 @pytest.fixture
 def running():
     """A run under load that has printed three seconds; another waits."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system])
     spec = {"tool": "pgbench", "clients": 8, "parameters": testing.PARAMETERS, "deadline_s": DEADLINE_S}

@@ -8,7 +8,6 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from benchhub.bench import testing
-from benchhub.catalog.models import Hardware
 from conftest import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -23,7 +22,7 @@ COUNT_DRAWINGS = """() => {
 @pytest.fixture
 def experiment():
     """Two runs have ended with a result, one has failed, one waits."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     system = testing.make_system("18", testing.make_host(), hardware)
     experiment = testing.make_experiment([system])
     doubt = [{"code": "x", "text": "A doubt."}]

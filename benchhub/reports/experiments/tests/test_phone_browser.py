@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from benchhub.bench import testing
-from benchhub.catalog.models import Hardware
 from benchhub.reports.testing import variant
 from conftest import sign_in
 
@@ -15,7 +14,7 @@ WIDTH_PX, HEIGHT_PX, MOST_SCREENS = 360, 780, 8
 @pytest.fixture
 def experiment():
     """50 runs: two systems with long names, at five levels, five times each."""
-    hardware = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=4)
+    hardware = testing.make_box()
     plain = testing.make_system("18", testing.make_host(), hardware)
     names = ("usual settings", "shared_buffers and huge pages")
     systems = [variant(plain, label=f"PostgreSQL 18, own cluster in the north, {name}") for name in names]
