@@ -4,6 +4,7 @@ from .builds import views as builds
 from .hardware import views as hardware
 from .hosts import views as hosts
 from .instances import views as instances
+from .instances.clusters import views as clusters
 from .licences import views as licences
 from .shared import views as shared
 from .sheets import views as sheets
@@ -28,10 +29,10 @@ urlpatterns = [
     path("instances/", instances.instances, name="instances"),
     path("instances/add", instances.add, name="instance-add"),
     path("instances/<int:pk>/edit", instances.edit, name="instance-edit"),
-    path("instances/<int:pk>/cluster", instances.cluster, name="cluster"),
-    path("hosts/<int:pk>/clusters/add", instances.cluster_add, name="cluster-add"),
-    path("instances/<int:pk>/cluster/ask", instances.cluster_ask, name="cluster-ask"),
-    path("instances/<int:pk>/cluster/remove", instances.cluster_remove, name="cluster-remove"),
+    path("instances/<int:pk>/cluster", clusters.cluster, name="cluster"),
+    path("hosts/<int:pk>/clusters/add", clusters.cluster_add, name="cluster-add"),
+    path("instances/<int:pk>/cluster/ask", clusters.cluster_ask, name="cluster-ask"),
+    path("instances/<int:pk>/cluster/remove", clusters.cluster_remove, name="cluster-remove"),
     path("hardware/", hardware.hardware_list, name="hardware-list"),
     path("hardware/add", hardware.hardware_add, name="hardware-add"),
     path("hardware/<int:pk>/revise", hardware.hardware_revise, name="hardware-revise"),

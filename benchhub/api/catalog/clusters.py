@@ -17,9 +17,9 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.catalog import models
-from benchhub.catalog.instances.cluster_form import ClusterForm
-from benchhub.catalog.instances.cluster_page import clusters
-from benchhub.catalog.instances.clusters import PURPOSES, unfinished_runs
+from benchhub.catalog.instances.clusters.form import ClusterForm
+from benchhub.catalog.instances.clusters.page import clusters
+from benchhub.catalog.instances.clusters.settings import PURPOSES, unfinished_runs
 from benchhub.celery import wake
 from benchhub.ui.acts import explain, explain_form
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.catalog import models
-from benchhub.catalog.instances.cluster_form import OwnInstanceForm
+from benchhub.catalog.instances.clusters.form import OwnInstanceForm
 from benchhub.catalog.instances.forms import InstanceForm
 
 from .rows import NAMED, EditView

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Run
-from benchhub.catalog.instances.clusters import initdb_options
+from benchhub.catalog.instances.clusters.settings import initdb_options
 from benchhub.catalog.models import Cluster, ClusterParameters, DataCopy, DataSet, Host, Instance
 from benchhub.catalog.models.moments import may_visit
 from runners import contract

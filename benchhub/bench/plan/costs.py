@@ -16,7 +16,7 @@ from benchhub.bench.models import Experiment, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue.progress import STEPS_GUESS_S
-from benchhub.catalog.instances.copies import RESTORED
+from benchhub.catalog.instances.clusters.copies import RESTORED
 from benchhub.catalog.models import DataCopy, Workload
 from runners import tools
 

@@ -11,8 +11,8 @@ from typing import Any
 from benchhub.analysis.planning.rates import expected_tps
 from benchhub.analysis.protocol import digest
 from benchhub.bench.models import Experiment, Result, Run, System
-from benchhub.catalog.instances import copies
-from benchhub.catalog.instances.clusters import asked_cluster
+from benchhub.catalog.instances.clusters import copies
+from benchhub.catalog.instances.clusters.settings import asked_cluster
 from benchhub.catalog.instances.grants import asked_settings
 from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Workload

@@ -17,7 +17,7 @@ from benchhub.analysis.protocol.settings import readable_text, same_setting, ser
 from benchhub.bench.models import Attempt, Evidence, Found, LatencyHistogram, Result, Run, Series
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
-from benchhub.catalog.instances import copies
+from benchhub.catalog.instances.clusters import copies
 from benchhub.catalog.models import DataSet
 from runners import tools
 from runners.contract import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from benchhub.analysis.tuning.treatments import Layer
 from benchhub.catalog.models import Configuration, Instance
 
-from . import clusters, grants
+from . import grants
+from .clusters import settings
 
 
 def refusals(instance: Instance, configuration: Configuration) -> list[str]:
@@ -16,5 +17,5 @@ def refusals(instance: Instance, configuration: Configuration) -> list[str]:
 def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[Layer, list[str]]:
     """Return the sentences as `refusals` does, those of the operating system apart from the server's."""
     if cluster := instance.own_cluster:
-        return clusters.refusals_by_layer(cluster, configuration)
+        return settings.refusals_by_layer(cluster, configuration)
     return grants.refusals_by_layer(instance, configuration)

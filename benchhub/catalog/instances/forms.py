@@ -15,7 +15,7 @@ from benchhub.catalog.models import Configuration, Hardware, Host, Inspection, I
 from benchhub.catalog.shared.forms import ABSOLUTE, NO_BLANKS, CatalogForm, offer, offer_rows, port_field
 from benchhub.celery import wake
 
-from .clusters import unfinished_runs
+from .clusters.settings import unfinished_runs
 
 MANAGED = "managed"
 LOG_IN = frozenset({"server", "address", "port", "database", "username", "password", "has_no_password"})

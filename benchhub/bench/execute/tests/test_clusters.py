@@ -11,8 +11,8 @@ from benchhub.bench.execute import clusters
 from benchhub.bench.models import Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan.systems import system_under_test
-from benchhub.catalog.instances.clusters import refusals
-from benchhub.catalog.instances.copies import RESTORED
+from benchhub.catalog.instances.clusters.copies import RESTORED
+from benchhub.catalog.instances.clusters.settings import refusals
 from benchhub.catalog.models import Cluster, Configuration, DataSet, Host, Instance, Workload
 from runners.os_settings import script
 from runners.os_settings.testing import RootHelper, settings_guarded, value

@@ -19,7 +19,7 @@ from benchhub.bench.models import TuningSeries
 from benchhub.bench.queue.progress import Progress
 from benchhub.bench.tuning.draft import PREFIX, SeriesDraft
 from benchhub.bench.tuning.queue import queue
-from benchhub.catalog.instances.cluster_form import AS_FOUND, ClusterForm
+from benchhub.catalog.instances.clusters.form import AS_FOUND, ClusterForm
 from benchhub.catalog.models import Cluster, Configuration, Host, Instance, Workload
 from benchhub.celery import wake
 

@@ -12,7 +12,7 @@ from benchhub.bench.models import System
 from benchhub.bench.plan.clients import client_builds
 from benchhub.catalog.instances import poolers
 from benchhub.catalog.instances.applying import refusals
-from benchhub.catalog.instances.clusters import NOT_MADE
+from benchhub.catalog.instances.clusters.settings import NOT_MADE
 from benchhub.catalog.instances.grants import changes, is_own
 from benchhub.catalog.models import Cluster, Configuration, Hardware, Host, Instance, Workload
 

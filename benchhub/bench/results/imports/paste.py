@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from benchhub.analysis.words import significant
 from benchhub.bench.models import System
-from benchhub.catalog.instances.cluster_form import AS_FOUND
+from benchhub.catalog.instances.clusters.form import AS_FOUND
 from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs

@@ -14,7 +14,7 @@ from benchhub.catalog.hosts.page import server_builds
 from benchhub.catalog.models import Cluster, Configuration, Host, Instance, PgBuild
 from benchhub.catalog.shared.forms import CatalogForm, offer, offer_rows
 
-from .clusters import OLDEST, refusals
+from .settings import OLDEST, refusals
 
 AS_FOUND = "As found"
 DATABASE = "bench"

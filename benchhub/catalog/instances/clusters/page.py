@@ -13,7 +13,7 @@ from benchhub.analysis.protocol.settings import readable
 from benchhub.catalog.models import Cluster, Configuration, DataCopy, Instance
 from benchhub.ui.facts import Fact
 
-from .clusters import need_restart, refusals
+from .settings import need_restart, refusals
 
 MOST_CONFIGURATIONS = 100
 

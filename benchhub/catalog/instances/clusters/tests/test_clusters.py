@@ -12,8 +12,8 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing as bench
 from benchhub.bench.plan.systems import system_under_test
-from benchhub.catalog.instances import copies
-from benchhub.catalog.instances.clusters import asked_cluster, initdb_options, refusals
+from benchhub.catalog.instances.clusters import copies
+from benchhub.catalog.instances.clusters.settings import asked_cluster, initdb_options, refusals
 from benchhub.catalog.models import Cluster, ClusterParameters, Configuration, Instance, PgBuild
 from runners.contract import DataCopy, Outputs
 
