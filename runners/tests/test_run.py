@@ -110,7 +110,8 @@ def _assert_plausible(before, changes, major, result):
     assert 2 <= changes["elapsed_s"] < 30
     assert sum(value for name, value in changes["cpu"].items() if name.endswith("_share")) == pytest.approx(1, abs=0.01)
     assert changes["cpu"]["user_s"] > 0
-    assert 0.05 < changes["load_cpu_s"] < 2 * changes["elapsed_s"]  # of 2 clients on at most 2 threads
+    # Of 2 clients on at most 2 threads, which on a busy machine get next to nothing.
+    assert 0 < changes["load_cpu_s"] < 2 * changes["elapsed_s"]
     assert ("pg_stat_checkpointer" in changes) == (major >= 17)
     assert before.server["server_version_num"] // 10000 == major
     assert before.settings["shared_buffers"]["unit"] == "8kB"

@@ -207,24 +207,20 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             return None
         live_log.keep(run, "err", look.err_from, look.chunk)
         live_log.keep(run, "out", look.out_from, look.out_chunk)
+        observed: dict[str, Any] = {
+            **CONTACT,
+            "contact_error": "",
+            "step": look.step,
+            "progress_offset": look.err_from + len(look.chunk),
+            "out_offset": look.out_from + len(look.out_chunk),
+            **live_tps(look.chunk),
+        }
         if state == "finished":
-            queue.keep(job_.claim, **_seen(look))
+            queue.keep(job_.claim, **observed)
             return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run))
-        queue.look_again(job_.claim, LOOK_EVERY, **_seen(look))
+        queue.look_again(job_.claim, LOOK_EVERY, **observed)
     watch(job_, wake)
     return None
-
-
-def _seen(look: job.Look) -> dict[str, Any]:
-    """Return what the row of a run under way takes from a look."""
-    return {
-        **CONTACT,
-        "contact_error": "",
-        "step": look.step,
-        "progress_offset": look.err_from + len(look.chunk),
-        "out_offset": look.out_from + len(look.out_chunk),
-        **live_tps(look.chunk),
-    }
 
 
 def _write_lost(run: Run, job_: Job, looked: Looked) -> None:
