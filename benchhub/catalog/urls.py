@@ -2,6 +2,7 @@ from django.urls import path
 
 from .builds import views as builds
 from .hardware import views as hardware
+from .hardware.prices import views as prices
 from .hosts import views as hosts
 from .instances import views as instances
 from .instances.clusters import views as clusters
@@ -36,13 +37,13 @@ urlpatterns = [
     path("hardware/", hardware.hardware_list, name="hardware-list"),
     path("hardware/add", hardware.hardware_add, name="hardware-add"),
     path("hardware/<int:pk>/revise", hardware.hardware_revise, name="hardware-revise"),
-    path("prices/", hardware.prices, name="prices"),
-    path("prices/add", hardware.price_add, name="price-add"),
-    path("prices/import", hardware.prices_import, name="prices-import"),
-    path("prices/<int:pk>/take-back", hardware.price_take_back, name="price-take-back"),
-    path("prices/unit", hardware.price_unit, name="price-unit"),
-    path("exchange-rates/", hardware.rates, name="exchange-rates"),
-    path("exchange-rates/add", hardware.rate_add, name="exchange-rate-add"),
+    path("prices/", prices.prices, name="prices"),
+    path("prices/add", prices.price_add, name="price-add"),
+    path("prices/import", prices.prices_import, name="prices-import"),
+    path("prices/<int:pk>/take-back", prices.price_take_back, name="price-take-back"),
+    path("prices/unit", prices.price_unit, name="price-unit"),
+    path("exchange-rates/", prices.rates, name="exchange-rates"),
+    path("exchange-rates/add", prices.rate_add, name="exchange-rate-add"),
     path("price-sheets/", sheets.sheets, name="price-sheets"),
     path("price-sheets/add", sheets.add, name="price-sheet-add"),
     path("price-sheets/preview", sheets.preview, name="price-sheet-preview"),

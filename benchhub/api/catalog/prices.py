@@ -16,8 +16,8 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import AddView, RowSerializer
 from benchhub.catalog import models
-from benchhub.catalog.hardware.forms import PriceForm, RateForm
-from benchhub.catalog.hardware.taking_back import ALREADY, TakeBackForm
+from benchhub.catalog.hardware.prices.forms import PriceForm, RateForm
+from benchhub.catalog.hardware.prices.taking_back import ALREADY, TakeBackForm
 from benchhub.ui.acts import explain
 
 TAKE_BACK = serializer_of(TakeBackForm, "PriceTakeBack")

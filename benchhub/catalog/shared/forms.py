@@ -21,10 +21,15 @@ def port_field(initial: int) -> forms.IntegerField:
     return forms.IntegerField(min_value=1, max_value=65535, initial=initial)
 
 
+def is_key(text: str) -> bool:
+    """Tell whether a text of an address reads as the key of a row."""
+    return text.isdecimal() and len(text) < 10
+
+
 def of_kind(text: str, kind: str) -> int | None:
     """Return the number in 'kind:number', as selects with several kinds of rows send it."""
     name, _, number = text.partition(":")
-    return int(number) if name == kind and number.isdecimal() and len(number) < 10 else None
+    return int(number) if name == kind and is_key(number) else None
 
 
 def offer(form: forms.BaseForm, name: str, choices: Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from benchhub.analysis.pricing.money import PricingError
 from benchhub.analysis.pricing.sheets.sheet import Sheet
 from benchhub.analysis.pricing.sheets.total import SheetTotal, total
-from benchhub.catalog.hardware.forms import DAY
+from benchhub.catalog.hardware.prices.forms import DAY
 from benchhub.catalog.models import Hardware, PriceSheet
 from benchhub.catalog.shared.forms import MEANWHILE, RevisedForm, offer_rows
 from benchhub.ui.row_set import RowSet

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertRedirects
 
-from benchhub.catalog.hardware.price_list import PriceList, PriceListForm
-from benchhub.catalog.hardware.price_list_page import price_list_page
+from benchhub.catalog.hardware.prices.page import price_list_page
+from benchhub.catalog.hardware.prices.price_list import PriceList, PriceListForm
 from benchhub.catalog.models import Hardware, LicenceModel, ListPrice
 from benchhub.catalog.shared.forms import MEANWHILE
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertRedirects
 
 from benchhub.accounts.models import Entry
-from benchhub.catalog.hardware.price_list import PriceList
-from benchhub.catalog.hardware.taking_back import ALREADY
+from benchhub.catalog.hardware.prices.price_list import PriceList
+from benchhub.catalog.hardware.prices.taking_back import ALREADY
 from benchhub.catalog.hardware.testing import make_price
 from benchhub.catalog.models import ListPrice
 
