@@ -26,11 +26,13 @@ from . import costs as plan_costs
 from . import growth, plan
 from .costs import Costs
 from .fields import designs, growing, size
+from .fields.rows import typed_rows
 from .fields.systems import SystemForm
 from .form import PlanForm, PlanRequest
 from .warnings import warnings
 
 SPELLED_OUT = 12
+MOST_TYPED = 50  # systems
 AT_RANDOM = (Experiment.Order.SHUFFLED, Experiment.Order.RANDOM)
 ORDER_WORDS: dict[str, str] = {
     Experiment.Order.BLOCKED: "at each level",
@@ -288,14 +290,4 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     values |= {name: data.getlist(name) for name in ("more_workloads", "window_days")}
     values["window_zone"] = data.get("window_zone", "UTC")
     names = (*SystemForm.base_fields, "instance", "configuration", "hardware", "driver")
-    total = data.get("systems-TOTAL_FORMS", "")
-    count = min(int(total), 50) if total.isdecimal() and len(total) < 10 else 1
-    return values, [{name: data.get(f"systems-{i}-{name}", "") for name in names} for i in range(count)]
-
-
-def resized(systems: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mapping[str, Any]]:
-    """Return the systems without the one whose number is in `remove`, or with one more at the end."""
-    removed = data.get("remove", "")
-    if removed.isdecimal():
-        return [row for number, row in enumerate(systems) if str(number) != removed] or [{}]
-    return [*systems, {}]
+    return values, typed_rows(data, "systems", names, MOST_TYPED)

@@ -18,6 +18,7 @@ from benchhub.ui.listing import row_number
 from benchhub.ui.pages import Crumb, FormPage, Question
 
 from . import designs_like, growth, plan, presets, preview
+from .fields.rows import resized
 from .form import Draft
 from .page import PlanPage
 from .questions import question_of
@@ -30,7 +31,7 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
         return _plan_page(request, _initial_draft(request))
     if "add" in request.POST or "remove" in request.POST:
         values, systems = preview.typed(request.POST)
-        return _plan_page(request, Draft(initial=values, systems=preview.resized(systems, request.POST)))
+        return _plan_page(request, Draft(initial=values, systems=resized(systems, request.POST)))
     is_final = "queue" in request.POST
     draft = Draft(request.POST, needs_name=is_final, user=request.user)
     if is_final and draft.plan_request:

@@ -17,6 +17,7 @@ from benchhub.analysis.tuning.treatments import Step
 from benchhub.analysis.words import listing
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.plan import preview
+from benchhub.bench.plan.fields.rows import typed_rows
 from benchhub.bench.plan.preview import Preview
 
 from .draft import PREFIX, SeriesDraft
@@ -123,18 +124,8 @@ def like(series: TuningSeries, place: int | None) -> tuple[dict[str, Any], list[
 def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the form's values and steps as they were typed. Nothing is checked."""
     names = (*SeriesForm.base_fields, "instance", "baseline", "workload", "client")
-    total = data.get(f"{PREFIX}-TOTAL_FORMS", "")
-    count = min(int(total), MOST_TYPED) if total.isdecimal() and len(total) < 10 else 1
-    steps = [{name: data.get(f"{PREFIX}-{i}-{name}", "") for name in StepForm.base_fields} for i in range(count)]
+    steps = typed_rows(data, PREFIX, StepForm.base_fields, MOST_TYPED)
     return {name: data.get(name, "") for name in names}, steps
-
-
-def resized(steps: Sequence[Mapping[str, Any]], data: QueryDict) -> list[Mapping[str, Any]]:
-    """Return the steps without the one whose number is in `remove`, or with one more at the end."""
-    removed = data.get("remove", "")
-    if removed.isdecimal():
-        return [row for number, row in enumerate(steps) if str(number) != removed] or [{}]
-    return [*steps, {}]
 
 
 def filled(values: Mapping[str, Any], key: str, draft: SeriesDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:

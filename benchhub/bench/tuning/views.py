@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import TuningSeries
+from benchhub.bench.plan.fields.rows import resized
 from benchhub.celery import wake
 from benchhub.ui.listing import row_number
 
@@ -22,7 +23,7 @@ def series_new(request: HttpRequest) -> HttpResponse:
         return _show(request, _initial_draft(request))
     if "add" in request.POST or "remove" in request.POST:
         values, steps = page.typed(request.POST)
-        return _show(request, SeriesDraft(initial=values, steps=page.resized(steps, request.POST)))
+        return _show(request, SeriesDraft(initial=values, steps=resized(steps, request.POST)))
     if "fill" in request.POST:
         return _show(request, _filled_draft(request))
     is_final = "queue" in request.POST
