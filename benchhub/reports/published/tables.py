@@ -47,10 +47,6 @@ class Cell:
         return self.value if isinstance(self.value, str) else f"{self.value:,}"
 
     @property
-    def exact(self) -> Decimal | str | None:
-        return Decimal(self.value) if isinstance(self.value, int) else self.value
-
-    @property
     def written(self) -> str:
         if self.value is None:
             return ""
@@ -81,7 +77,7 @@ class Table:
         return [list(zip(titles, row, strict=True)) for row in rows]
 
     def csv(self) -> str:
-        rows = ([cell.exact for cell in row] for row in (*self.rows, *self.totals))
+        rows = ([cell.value for cell in row] for row in (*self.rows, *self.totals))
         return csv_text((column.title for column in self.columns), rows)
 
 
