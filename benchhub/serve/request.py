@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from waitress.adjustments import Adjustments
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.utilities import Error, RequestEntityTooLarge
+
+from .head import checked
 
 MIB = 2**20
 # Bodies that anybody may send: forms to sign in, and the password of a link.
@@ -54,7 +56,10 @@ class Request(HTTPRequestParser):
         self.limit_bytes = ANYBODY_BYTES
 
     def parse_header(self, header_plus: bytes) -> None:
-        super().parse_header(header_plus)
+        try:
+            super().parse_header(checked(header_plus))
+        except ValueError as error:  # an address that cannot be taken apart, too
+            raise ParsingError(str(error)) from error
         if self.body_rcv is None or (not self.chunked and self.content_length <= ANYBODY_BYTES):
             return
         if not type(self).gate(self.headers):

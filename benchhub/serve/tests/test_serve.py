@@ -162,11 +162,13 @@ def test_a_chunked_body_ends_at_the_limit_of_its_kind():
 @pytest.mark.parametrize(
     ("head", "status"),
     [
-        ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", b"401"),
+        ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", b"400"),
         ("Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde", b"400"),
         ("Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", b"501"),
         ("Transfer-Encoding : chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", b"400"),
         ("X: a\r\n b: c\r\nEvil: \x00\r\n\r\n", b"400"),
+        ("X: a\r\n Content-Length: 5\r\n\r\nabcde", b"400"),
+        (f"Content-Length: {'9' * 5000}\r\n\r\n", b"400"),
     ],
 )
 def test_a_request_that_two_servers_would_read_differently_is_refused_and_what_follows_is_no_request(head, status):
