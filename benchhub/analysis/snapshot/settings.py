@@ -116,9 +116,14 @@ KERNEL_SHOWN = re.compile(
     r"|processor\.max_cstate|idle|transparent_hugepage|hugepages|hugepagesz|default_hugepagesz|numa|numa_balancing"
     r"|elevator|clocksource|tsc|nopti|pti|maxcpus|nr_cpus|mem)"
 )
-SAID = ("setting", "unit", "source")
 # A switch, a number with its unit, a choice, or some of these by commas: no path, no address, no account.
 PLAIN = re.compile(r"[A-Za-z0-9_.+% -]{0,40}(?:,[A-Za-z0-9_.+% -]{1,40}){0,15}")
+# What pg_settings has in these columns: a server that lies has anything there.
+UNIT = re.compile(r"|[0-9]{0,6}(?:[kMGT]?B|us|ms|s|min|h|d)")
+SOURCES = frozenset(
+    ("", "default", "environment variable", "configuration file", "command line", "global", "database", "user",
+     "database user", "client", "override", "interactive", "test", "session")
+)  # fmt: skip
 
 
 def shown(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,8 +147,10 @@ def _is_kernel_option(name: str, value: str) -> bool:
 
 def is_shown(name: str, value: Any) -> bool:
     """Tell whether a setting may be shown: by its name, and as all that its server says of it is plain."""
-    parts = [value.get(part) or "" for part in SAID] if isinstance(value, Mapping) else [value]
-    return name in SHOWN and all(map(is_plain, parts))
+    if not isinstance(value, Mapping):
+        return name in SHOWN and is_plain(value)
+    setting, unit, source = (str(value.get(part) or "") for part in ("setting", "unit", "source"))
+    return name in SHOWN and is_plain(setting) and UNIT.fullmatch(unit) is not None and source in SOURCES
 
 
 def is_plain(value: Any) -> bool:

@@ -21,7 +21,8 @@ from runners.tools.shell import CHECK_FAILED
 
 # The programs are called through a link that connection.sh makes, so that no path of another machine is in a command.
 PROGRAMS = "../bin"
-CONFIGURATION, OS_SETTINGS, WORKLOAD = "postgresql.conf", "os-settings.json", "workload.json"
+CONFIGURATION, OS_SETTINGS = "postgresql.conf", "os-settings.json"
+WORKLOAD, MEASURED = "workload.json", "measured.json"
 PATHS: Mapping[ConnectionPath, str] = {
     "socket": "a Unix socket on the server's own machine: leave PGHOST empty, or name the socket's folder",
     "loopback": "TCP on the server's own machine, without TLS",
@@ -55,7 +56,7 @@ def files(run: Run, settings: Mapping[str, Any] | None = None) -> dict[str, str]
     }
     texts |= os_settings_file(run.system.configuration.os_settings)
     if hasattr(run, "result"):
-        texts["measured.json"] = _json(_result_fields(run))
+        texts[MEASURED] = _json(_result_fields(run))
     if settings:
         texts["settings-as-found.csv"] = _settings(settings)
     return texts

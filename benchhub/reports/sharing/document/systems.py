@@ -67,7 +67,7 @@ def tables(comparison: Comparison) -> list[Node]:
     if not comparison.facts:
         return [systems]
     columns = [nodes.data_column("setting"), *(nodes.data_column(entry.label) for entry in comparison.entries)]
-    rows = [(side.name, *map(str, side.values)) for side in _all_settings(comparison)]
+    rows = [(side.name, *map(str, side.values)) for side in setting_sides(comparison)]
     return [systems, nodes.data("settings", "Server settings as found", columns, rows)]
 
 
@@ -87,9 +87,14 @@ def _side(side: Side) -> Node:
 def _environment(comparison: Comparison) -> list[Node]:
     if not comparison.facts:
         return [nodes.paragraph("Nothing was found out about the hosts of these runs.")]
-    table = _sides("found-table", "Environment", _public(comparison.environment), comparison.entries)
+    table = _sides("found-table", "Environment", found_sides(comparison), comparison.entries)
     remarks = [nodes.paragraph(text, "caption") for text in comparison.environment_remarks]
     return [nodes.paragraph(environment.WHERE, "caption"), *remarks, table]
+
+
+def found_sides(comparison: Comparison) -> list[Side]:
+    """Return what was found on the hosts and is published, with its value of each curve."""
+    return _public(comparison.environment)
 
 
 def _tuning(entries: Entries) -> list[Node]:
@@ -200,7 +205,7 @@ def _settings(comparison: Comparison) -> list[Node]:
         return [nodes.paragraph("Nothing was found out about the servers of these runs.")]
     rows = comparison.facts.values()
     changed = {name for row in rows for name, value in row.settings.items() if _is_set(value)}
-    sides = [side for side in _all_settings(comparison) if side.name in changed]
+    sides = [side for side in setting_sides(comparison) if side.name in changed]
     caption = (
         "Settings that something set, at one run of each curve's peak. The table of all settings can be downloaded."
     )
@@ -213,7 +218,8 @@ def _is_set(value: Any) -> bool:
     return isinstance(value, Mapping) and value.get("source") not in (None, "", "default")
 
 
-def _all_settings(comparison: Comparison) -> list[Side]:
+def setting_sides(comparison: Comparison) -> list[Side]:
+    """Return the settings that were found and are published, with their value of each curve."""
     forms = []
     for entry in comparison.entries:
         row = comparison.facts.get(entry.key)

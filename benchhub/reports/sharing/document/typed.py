@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.bench.run_page import bundle
+from benchhub.reports.comparison.answers.systems import Side
 from benchhub.reports.comparison.comparison import Comparison
+
+from . import systems
+
+# What says nothing of its own, whoever sends it.
+TELLS_NOTHING = re.compile(r"(?:-?[0-9][0-9.,]*(?: ?(?:[kKMGT]?i?B|[mµ]?s|min|MHz|%))?|on|off|yes|no|not read|–|)")
 
 
 def of_comparison(comparison: Comparison, title: str, remarks: str, bundles: list[Node]) -> list[Node]:
     """Return each text once, with where it stands."""
     places: dict[str, str] = {}
-    for where, text in (*_texts(comparison, title, remarks), *_scripts(bundles)):
+    texts = (*_texts(comparison, title, remarks), *_priced(comparison), *_sent(comparison), *_of_bundles(bundles))
+    for where, text in texts:
         places.setdefault(text, where)
-    return [nodes.typed(where, text) for text, where in places.items()]
+    return [nodes.typed(where, text) for text, where in places.items() if text]
 
 
 def _texts(comparison: Comparison, title: str, remarks: str) -> Iterator[tuple[str, str]]:
@@ -33,8 +43,46 @@ def _texts(comparison: Comparison, title: str, remarks: str) -> Iterator[tuple[s
         yield from (("Where it was imported from", source) for source in entry.sources)
 
 
-def _scripts(bundles: list[Node]) -> Iterator[tuple[str, str]]:
+def _priced(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    yield from (("Names of machines", text) for text in _by_curve(comparison.hardware, range(len(comparison.entries))))
+    for row in comparison.prices.price_book.rows:
+        yield "Source of a price", " ".join(filter(None, (row.description, row.source, row.part_number)))
+    for model in comparison.prices.price_book.licence_models:
+        yield "Name of a licence", " ".join(dict.fromkeys((model.name, model.product)))
+
+
+def _sent(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield what hosts, servers and load generators sent and a page shows: a text for each curve, and its doubts."""
+    curves = range(len(comparison.entries))
+    yield from (("What was found on hosts", text) for text in _by_curve(systems.found_sides(comparison), curves))
+    yield from (("Settings of servers", text) for text in _by_curve(systems.setting_sides(comparison), curves))
+    for entry in comparison.entries:
+        yield "What a build says of itself", f"{entry.system.build} {entry.system.build.configure_options}".strip()
+        yield from (("A doubt", text) for level in entry.curve.levels for text in level.doubts)
+
+
+def _by_curve(sides: Iterable[Side], curves: Iterable[int]) -> Iterator[str]:
+    """Yield by curve what the fields say of it, without those that are no more than a number or a switch."""
+    rows = list(sides)
+    for curve in curves:
+        pairs = [(side.name, str(side.values[curve])) for side in rows]
+        yield "; ".join(f"{name} {value}" for name, value in pairs if not TELLS_NOTHING.fullmatch(value))
+
+
+def _of_bundles(bundles: list[Node]) -> Iterator[tuple[str, str]]:
     for node in bundles:
         for file in node["files"]:
+            where = f"{file['name']} of {node['title']}"
             if file["name"] in (bundle.WORKLOAD, bundle.CONFIGURATION):
-                yield f"{file['name']} of {node['title']}", file["text"]
+                yield where, file["text"]
+            elif file["name"] == bundle.MEASURED:
+                yield from ((where, text) for text in _strings(json.loads(file["text"])))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (text for inner in value.items() for text in _strings(list(inner)))
+    elif isinstance(value, list):
+        yield from (text for inner in value for text in _strings(inner))
+    elif isinstance(value, str):
+        yield value
