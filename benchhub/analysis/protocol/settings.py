@@ -18,7 +18,10 @@ MICROSECONDS = {
 TRUE, FALSE = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
 # PostgreSQL takes names in any case. These alone it calls by names with capitals.
 CAPITALS = {name.lower(): name for name in ("DateStyle", "IntervalStyle", "TimeZone")}
-_NUMBER = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$")
+# A server that lies has any text for a setting or its unit: what is longer is no number.
+_NUMBER = re.compile(r"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?) {0,3}([A-Za-z]{0,10})")
+_UNIT = re.compile(r"([0-9]{0,6})([A-Za-z]{0,10})")
+_LARGEST = Decimal(10) ** 25  # beyond it remainders are not exact
 
 
 def server_name(name: str) -> str:
@@ -48,7 +51,7 @@ def in_unit_asked(configured: str, actual: str, actual_unit: str | None) -> str:
     It keeps its own unit if none is configured, if -1 or 0 has a meaning of its own, or if it would not be exact.
     """
     own_text = f"{actual} {actual_unit or ''}".strip()
-    match, quantity = _NUMBER.match(configured), _quantity(actual, actual_unit)
+    match, quantity = _NUMBER.fullmatch(configured.strip()), _quantity(actual, actual_unit)
     factor = _factor(match[2]) if match and match[2] else None
     if not factor or quantity is None or quantity <= 0:
         return own_text
@@ -82,11 +85,10 @@ def seconds(text: str) -> int | None:
 
 def _quantity(text: str, default_unit: str | None) -> Decimal | None:
     """Return the value in bytes, microseconds or plain units; a number without a unit counts in the default one."""
-    match = _NUMBER.match(text)
-    if not match:
-        return None
-    factor = _factor(match[2] or default_unit or "")
-    return None if factor is None else Decimal(match[1]) * factor
+    match = _NUMBER.fullmatch(text.strip())
+    factor = _factor(match[2] or default_unit or "") if match else None
+    quantity = Decimal(match[1]) * factor if match and factor is not None else None
+    return quantity if quantity is not None and abs(quantity) < _LARGEST else None
 
 
 def _unit_name(unit: str) -> str:
@@ -94,6 +96,6 @@ def _unit_name(unit: str) -> str:
 
 
 def _factor(unit: str) -> int | None:
-    count, name = re.match(r"^(\d*)(.*)$", unit).groups()  # type: ignore[union-attr]  # matches every text
-    size = {"": 1, **BYTES, **MICROSECONDS}.get(name)
-    return None if size is None else size * int(count or 1)
+    match = _UNIT.fullmatch(unit)
+    size = {"": 1, **BYTES, **MICROSECONDS}.get(match[2]) if match else None
+    return size * int(match[1] or 1) if match and size else None
