@@ -9,6 +9,7 @@ from typing import Any
 
 DEEPEST = 16
 LONGEST_TEXT = 2**16
+LONGEST_SENTENCE = 2000
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL's JSON takes neither
 LARGEST = 10**18 - 1  # fits PostgreSQL's bigint, and any size of a real disk or memory
 
@@ -18,6 +19,11 @@ def read_sections(answer: bytes) -> Iterator[tuple[str, str]]:
     for part in answer.replace(b"\0", b"").decode(errors="replace").split("\x1e")[1:]:
         name, _, text = part.partition("\n")
         yield name, text.strip()
+
+
+def short(sentence: str) -> str:
+    """Return a sentence in which a target may have had its say, as long as one can be shown."""
+    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}..."
 
 
 def whole(text: str, largest: int = LARGEST) -> int | None:

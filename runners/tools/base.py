@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from runners.contract import Outputs, RunResult, RunSpec
+from runners.contract import Doubt, Outputs, RunResult, RunSpec
 from runners.tools.claims import SERVER_VERSION, Claim, Contradiction, Fact, contradictions
 from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, PublishedWorkload, Script
 from runners.tools.parts import Part
@@ -272,6 +273,17 @@ class Tool(ABC):
         """Return where the output states that it is of another run, or of another server where its version is given."""
         server = {SERVER_VERSION: Fact(server_version, server_version)} if server_version else {}
         return contradictions(self.claims(spec, outputs), {**self.facts(spec, is_own=is_own), **server})
+
+    def judged(self, spec: RunSpec, outputs: Outputs, server_version: str) -> RunResult:
+        """Return what `parse` returns, with a doubt for each contradiction of a measured run.
+
+        Both take as long as the outputs are large: call it where a target's outputs are read, with limits.
+        """
+        result = self.parse(spec, outputs)
+        if result.outcome == "failed" or spec.kind == "load":
+            return result
+        rows = self.contradictions(spec, outputs, server_version=server_version)
+        return replace(result, doubts=(*result.doubts, *(Doubt(row.code, row.text) for row in rows)))
 
     def parts(self, text: str) -> Sequence[Part]:
         """Return the text of each run that a text holds; one alone for a tool that does not tell them apart."""

@@ -25,6 +25,7 @@ from runners.contract import Doubt
 from runners.os_settings import answer as os_answer
 from runners.poolers import answer as pooler_answer
 from runners.poolers.script import FACTS_FILE as POOLER_FILE
+from runners.readings import short
 from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
@@ -217,7 +218,8 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         }
         if state == "finished":
             queue.keep(job_.claim, **observed)
-            return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run))
+            version = run.system.build.version
+            return replace(job_, state=State.COLLECTING, spec=specs.spec_of(run), server_version=version)
         queue.look_again(job_.claim, LOOK_EVERY, **observed)
     watch(job_, wake)
     return None
@@ -266,11 +268,14 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
     try:
         with transaction.atomic():
             observed = replace(_observed(run, job_, ended), remarks=missing)
-            return ingest.store(run, attempt, ended.collected.outputs, ended.readings.result, observed, remarks)
+            state, reason = ingest.store(
+                run, attempt, ended.collected.outputs, ended.readings.result, observed, remarks
+            )
+            return state, short(reason)
     except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
         reason = f"BenchHub cannot read what the run left behind ({error!r}); its evidence is kept as it came."
-        return State.FAILED, " ".join([reason, *remarks])
+        return State.FAILED, short(" ".join([reason, *remarks]))
 
 
 def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:

@@ -18,6 +18,7 @@ from benchhub.catalog.instances import grants
 from benchhub.catalog.models import Host
 from runners import job
 from runners.contract import RunSpec
+from runners.readings import short
 from runners.ssh import Target
 
 from . import looks
@@ -53,7 +54,7 @@ def _prepare_safely(claim: queue.Claim, running: Run | None) -> Job | None:
 
 def try_later(claim: queue.Claim, error: Exception) -> None:
     """Have the run looked at again after an error of BenchHub's own, which its page tells meanwhile."""
-    queue.look_again(claim, RETRY_AFTER, contact_error=f"BenchHub failed at this step: {error!r}.")
+    queue.look_again(claim, RETRY_AFTER, contact_error=short(f"BenchHub failed at this step: {error!r}."))
 
 
 def prepare_step(claim: queue.Claim) -> Job | None:
@@ -151,6 +152,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         blocked=untold or unread or (is_starting and _withdrawn(run, spec)) or "",
         server_work_directory=server_hosts[0].work_directory if server_hosts else "",
         server_data_directory=run.system.instance.data_directory,
+        server_version=run.system.build.version if run.state == State.COLLECTING else "",
     )
 
 

@@ -80,7 +80,7 @@ def _lacked_data_set(failed: Failed) -> bool:
 def _met_another(failed: Failed) -> bool:
     """Try again where its keeper met another one; a server may say the same words in any later step."""
     is_of_keeper = failed.job.spec.server_settings is not None and failed.outputs.returncode == PREPARATION_FAILED
-    if not is_of_keeper or not server_answer.is_held(text_of(failed.outputs.stderr)):
+    if not is_of_keeper or not server_answer.is_held(text_of(failed.outputs.stderr[-ingest.END_BYTES :])):
         return False
     queue.go_back(failed.run, failed.claim, HELD)
     if _since_resumed(failed.run).filter(reason=HELD).count() >= MOST_HELD:

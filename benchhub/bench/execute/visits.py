@@ -18,6 +18,7 @@ from benchhub.accounts import audit
 from benchhub.catalog.models import Host, SourceBuild
 from benchhub.catalog.models.moments import may_visit
 from runners import probe
+from runners.readings import short
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
 from . import loop
@@ -109,7 +110,7 @@ def _changes(host: Host, future: Future[Any]) -> dict[str, Any]:
         return {**REACHED, "contact_error": str(error)}
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What %s answered cannot be read", host)
-        return {**REACHED, "contact_error": f"BenchHub cannot read what the host answered: {error!r}."}
+        return {**REACHED, "contact_error": short(f"BenchHub cannot read what the host answered: {error!r}.")}
     fields = _key_fields(host, answer) if host.wanted == Host.Wanted.KEY else {"facts": answer, "facts_at": Now()}
     return {**REACHED, "contacted_at": Now(), **fields}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from runners.contract import (
     RunSpec,
 )
 from runners.contract import Doubt as RunnerDoubt
+from runners.readings import short
 from runners.tools.layers import NO_CONNECTION, Layer, layer_of, with_layer
 from runners.tools.printed import main_errors, text_of
 from runners.tools.shell import tells_of_no_data_set, unanswered_text
@@ -39,6 +40,8 @@ from . import numbers, run_facts
 from .readings import Reading
 
 STEP_CHARACTERS = 40
+END_BYTES = 64 << 10
+MOST_TEXTS = 200  # doubts, and remarks, of a run
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 
@@ -130,15 +133,7 @@ def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Obs
     if observed.restarted:
         reason = "PostgreSQL was restarted while the run was under way; its numbers are not a measurement."
         return RunResult("failed", reason, result.parser)
-    planned = replace(spec, clients=run.clients, threads=run.threads)
-    return replace(result, doubts=(*result.doubts, *claim_doubts(run, planned, outputs)))
-
-
-def claim_doubts(run: Run, spec: RunSpec, outputs: Outputs) -> Iterator[RunnerDoubt]:
-    """Yield a contradiction where the outputs themselves state that they are of another run than this."""
-    server_version = run.system.build.version
-    for contradiction in tools.get(spec.tool).contradictions(spec, outputs, server_version=server_version):
-        yield RunnerDoubt(contradiction.code, contradiction.text)
+    return result
 
 
 def overdue_reason(spec: RunSpec, outputs: Outputs) -> str:
@@ -158,13 +153,18 @@ def overflow_reason(outputs: Outputs) -> str:
 
 def _where(outputs: Outputs) -> str:
     """Name the step at which the command was ended; empty where it had begun none."""
-    *_, step = text_of(outputs.files.get("step", b"")).split("\n")[:-1] or [""]
+    *_, step = text_of(outputs.files.get("step", b"")[-END_BYTES:]).split("\n")[:-1] or [""]
     return f" at the step {step.split()[0][:STEP_CHARACTERS]}" if step.split() else ""
+
+
+def _end_of(outputs: Outputs) -> str:
+    """Return the end of standard error, where a step says why it failed: all of it may be 64 MiB of short lines."""
+    return text_of(outputs.stderr[-END_BYTES:]).strip()
 
 
 def step_reason(outputs: Outputs) -> str:
     """Say which step beside the load failed, and why: the load generator's parser would take it for the load."""
-    *lines, step = text_of(outputs.stderr).strip().splitlines() or ["A step beside the load failed."]
+    *lines, step = _end_of(outputs).splitlines() or ["A step beside the load failed."]
     errors = main_errors("\n".join(lines))
     return f"{step.rstrip('.')}: {errors}." if errors else step
 
@@ -198,8 +198,8 @@ def result_row(
         latency_p95_ms=values.get("latency_p95_ms"),
         latency_p99_ms=values.get("latency_p99_ms"),
         measures={name: {"value": measure.value, "unit": measure.unit} for name, measure in result.measures.items()},
-        doubts=[{"code": doubt.code, "text": doubt.text} for doubt in doubts],
-        remarks=list(result.remarks),
+        doubts=[{"code": doubt.code, "text": short(doubt.text)} for doubt in doubts[:MOST_TEXTS]],
+        remarks=[short(remark) for remark in result.remarks[:MOST_TEXTS]],
         parser=result.parser,
     )
 
@@ -296,20 +296,20 @@ def _age_data_set(run: Run, outputs: Outputs) -> None:
 
 def lacks_data_set(outputs: Outputs) -> bool:
     """Tell whether a check before the load showed another data set, or none."""
-    return outputs.returncode == VERIFY_FAILED and tells_of_no_data_set(text_of(outputs.stderr))
+    return outputs.returncode == VERIFY_FAILED and tells_of_no_data_set(_end_of(outputs))
 
 
 def missing_server(outputs: Outputs) -> Layer | None:
     """Return what kept a step before the load from its server; None where there was none, or the server answered."""
     if outputs.returncode not in (VERIFY_FAILED, PREPARATION_FAILED):
         return None
-    layer = layer_of(unanswered_text(text_of(outputs.stderr)))
+    layer = layer_of(unanswered_text(_end_of(outputs)))
     return layer if layer in NO_CONNECTION else None
 
 
 def refuses_scripts(outputs: Outputs) -> bool:
     """Tell whether a check before the load could not read a person's own script, which no later run will mend."""
-    *_, sentence = text_of(outputs.stderr).strip().splitlines() or [""]
+    *_, sentence = _end_of(outputs).splitlines() or [""]
     return outputs.returncode == VERIFY_FAILED and sentence.startswith("The check of the scripts failed")
 
 

@@ -42,9 +42,12 @@ class Readings:
     telemetry: Reading[series.Telemetry] | None = None
 
 
-async def read(spec: RunSpec, outputs: Outputs) -> Readings:
-    """Read the outputs, each in a process of its own that is ended at its limits; the event loop goes on."""
-    result = await _read(tools.get(spec.tool).parse, spec, outputs)
+async def read(spec: RunSpec, outputs: Outputs, server_version: str = "") -> Readings:
+    """Read the outputs, each in a process of its own that is ended at its limits; the event loop goes on.
+
+    The version of the server is held against the one that they state; empty where it is not known.
+    """
+    result = await _read(tools.get(spec.tool).judged, spec, outputs, server_version)
     if not own.is_planned(spec):
         return Readings(result)
     return Readings(result, await _read(series.read, *own.sources(spec, outputs)))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from runners.contract import Measure
@@ -20,6 +21,8 @@ from runners.tools.printed import unread_lines
 from .parameters import CUSTOM
 from .progress import NUMBER
 
+# Of a summary, without reports of progress: one of 128 scripts has a few thousand.
+MOST_LINES = 100_000
 # The three ways to count that a version may print, with what follows the number there.
 TPS_LINES = {
     "including": r"(?:including connections establishing|including reconnection times)",
@@ -247,7 +250,7 @@ class Summary:
 def read_summary(text: str) -> Summary:
     """Return the lines of the first run in a text, from its first line up to the next run's."""
     summary, has_begun = Summary(), FIRST_LINE not in text
-    for raw in text.split("\n"):
+    for raw in islice(filter(_may_be_summary, text.split("\n")), MOST_LINES):
         line = raw.rstrip("\r")
         is_of_program, is_first = line.startswith("pgbench ("), line.startswith(FIRST_LINE)
         banner, version = (pattern.fullmatch(line) if is_of_program else None for pattern in (BANNER, VERSION_LINE))
@@ -261,6 +264,10 @@ def read_summary(text: str) -> Summary:
         elif has_begun:
             _add(summary, line)
     return summary
+
+
+def _may_be_summary(line: str) -> bool:
+    return bool(line) and not line.startswith("progress: ")
 
 
 def _add(summary: Summary, line: str) -> None:

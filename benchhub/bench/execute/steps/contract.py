@@ -46,6 +46,7 @@ class Job:
     is_server_apart: bool = False
     server_work_directory: str = ""
     server_data_directory: str = ""
+    server_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

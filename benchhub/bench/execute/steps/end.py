@@ -103,7 +103,8 @@ async def _collect(job_: Job) -> Ended:
         collected = replace(collected, remarks=remarks)
     files = {**collected.outputs.files, **await observing.end(connections(), job_)}
     outputs = replace(collected.outputs, files=files)
-    return Ended(replace(collected, outputs=outputs), after, await readings.read(job_.spec, outputs))
+    read = await readings.read(job_.spec, outputs, job_.server_version)
+    return Ended(replace(collected, outputs=outputs), after, read)
 
 
 def counters(job_: Job, ended: Ended) -> Counters:

@@ -17,8 +17,9 @@ from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
 from runners import job
-from runners.contract import Outputs
+from runners.contract import PREPARATION_FAILED, Outputs
 from runners.job import Collected
+from runners.readings import LONGEST_SENTENCE
 
 pytestmark = pytest.mark.django_db
 PRINTED = b"""pgbench (16.9)
@@ -38,7 +39,7 @@ tps = 1000.000000 (without initial connection time)
 
 def ended(job_, printed):
     outputs = Outputs(0, printed, b"")
-    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job_.spec, outputs)))
+    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job_.spec, outputs, "16.9")))
 
 
 def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_asked_for_again():
@@ -53,6 +54,22 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     assert state == State.FAILED
     assert reason.startswith("BenchHub cannot read what the run left behind (IntegrityError(")
     assert Result.objects.get(run=run).throughput == 900.0
+
+
+@pytest.mark.parametrize("stderr", [b"x" * 3_000_000, b"error: x\n" * 300_000 + b"y" * 3_000_000, b"a\n" * 30_000_000])
+def test_a_reason_that_a_host_prints_without_end_is_as_long_as_can_be_shown(stderr):
+    """The last one would take the worker a minute and some GB, as often as it is read."""
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec(clients=2))
+    attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
+    job_ = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
+    unread = readings.Readings(readings.Reading(error=ValueError("z" * 3_000_000)))
+    for returncode in (PREPARATION_FAILED, 0):
+        outputs = Outputs(returncode, b"", stderr)
+        state, reason = answers.store_outputs(run, attempt, job_, Ended(Collected(outputs, {}, {}), None, unread))
+        assert state == State.FAILED
+        assert 0 < len(reason) <= LONGEST_SENTENCE + 3
 
 
 LOOK = job.Look("b", 1.0, False, False, None, "", None, 0, 0, False, False, None, "", b"")
@@ -96,7 +113,7 @@ def test_an_output_of_another_run_than_planned_is_a_contradiction_beside_the_num
     host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
     system = testing.make_system("16", host, hardware)
     experiment = testing.make_experiment([system])
-    spec = testing.whole_spec(log_sampling_rate=0)
+    spec = testing.whole_spec(clients=2, threads=1, log_sampling_rate=0)
     other = PRINTED.replace(b"(16.9)", b"(16.9, server 15.2)").replace(b"select only", b"TPC-B (sort of)")
     other = other.replace(b"mode: simple", b"mode: prepared")
     for clients, printed, codes in ((2, PRINTED, set()), (2, other, {"server-version", "script", "query-mode"})):

@@ -17,6 +17,7 @@ from benchhub.bench.plan import specs
 from benchhub.catalog.models import Configuration, Hardware, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
+from runners.readings import short
 from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
 
 from . import parts, texts
@@ -179,7 +180,7 @@ def _result_of_output(output: Outputs, spec: RunSpec) -> RunResult:
     try:
         result = tool.parse(spec, output)
     except tools.UNREADABLE as error:
-        return RunResult("failed", f"It cannot be read ({error!r}).", tool.parser)
+        return RunResult("failed", short(f"It cannot be read ({error!r})."), tool.parser)
     if not all(abs(number) < LARGEST for number in _numbers(result)):
         return RunResult("failed", "It says numbers that no run can have.", tool.parser)
     return result
