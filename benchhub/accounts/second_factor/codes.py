@@ -21,6 +21,7 @@ from benchhub.accounts.models import SecondFactor
 from benchhub.catalog.models.secret_field import decrypt, encrypt
 
 ISSUER = "BenchHub"
+OFFERED = "a secret that a page offers"  # no column: what is stored in one cannot be sent in its place
 STEP_S, STEPS_BESIDE = 30, 1  # a clock may differ by half a minute, and a code is typed late
 RECOVERY_CODES, RECOVERY_BYTES = 10, 10
 
@@ -35,13 +36,13 @@ def new_secret() -> str:
 
 def seal(secret: str, user: Any) -> str:
     """Encrypt a secret that a page offers to a user, until a code proves that it has arrived."""
-    return encrypt(json.dumps([user.pk, secret]))
+    return encrypt(json.dumps([user.pk, secret]), OFFERED)
 
 
 def unseal(text: str, user: Any) -> str:
     """Return the secret that was offered to this user; empty for what was offered to nobody, or to somebody else."""
     try:
-        owner, secret = json.loads(decrypt(text))
+        owner, secret = json.loads(decrypt(text, OFFERED))
     except (ImproperlyConfigured, InvalidToken, ValueError, TypeError):
         return ""
     return str(secret) if owner == user.pk else ""

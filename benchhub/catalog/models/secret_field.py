@@ -1,12 +1,20 @@
-"""Text that is encrypted at rest with the keys of the environment (FIELD_KEYS, newest first)."""
+"""Text that is encrypted at rest with the keys of the environment (FIELD_KEYS, newest first).
+
+Each column has keys of its own, derived from those: whoever can write to the warehouse and has no key cannot have the
+secret of one column read, used or shown as that of another. What an older release stored is read until it is stored
+anew (manage.py encrypt_again).
+"""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import models
@@ -14,19 +22,26 @@ from django.db.models.query_utils import DeferredAttribute
 
 
 @cache
-def _cipher(keys: tuple[str, ...]) -> MultiFernet:
+def _cipher(keys: tuple[str, ...], column: str) -> MultiFernet:
     if not keys:
         raise ImproperlyConfigured("Set FIELD_KEYS to one or more Fernet keys: stored secrets are encrypted with them.")
-    return MultiFernet([Fernet(key) for key in keys])
+    return MultiFernet([*(_of_column(key, column) for key in keys), *map(Fernet, keys)])
 
 
-def encrypt(text: str) -> str:
-    return _cipher(tuple(settings.FIELD_KEYS)).encrypt(text.encode()).decode()
+def _of_column(key: str, column: str) -> Fernet:
+    derivation = HKDF(SHA256(), length=32, salt=None, info=f"benchhub {column}".encode())
+    return Fernet(base64.urlsafe_b64encode(derivation.derive(base64.urlsafe_b64decode(key))))
 
 
-def decrypt(token: str) -> str:
+def encrypt(text: str, column: str) -> str:
+    """Return a text as it is stored in a column, named as `SecretField.column_label` does."""
+    return _cipher(tuple(settings.FIELD_KEYS), column).encrypt(text.encode()).decode()
+
+
+def decrypt(token: str, column: str) -> str:
+    """Return what was stored in a column. Raises ImproperlyConfigured for what no key opens as a secret of it."""
     try:
-        return _cipher(tuple(settings.FIELD_KEYS)).decrypt(token.encode()).decode()
+        return _cipher(tuple(settings.FIELD_KEYS), column).decrypt(token.encode()).decode()
     except InvalidToken:
         raise ImproperlyConfigured(
             "A stored secret was encrypted with a key that is not in FIELD_KEYS: add the key it was stored with."
@@ -47,7 +62,7 @@ class _Unsealing(DeferredAttribute):
         value = super().__get__(instance, cls)
         if not isinstance(value, Sealed):
             return value
-        secret = decrypt(value.token)
+        secret = decrypt(value.token, cast(SecretField, self.field).column_label)
         instance.__dict__[self.field.attname] = secret
         return secret
 
@@ -61,9 +76,14 @@ class SecretField(models.TextField):  # type: ignore[type-arg]  # not subscripta
 
     descriptor_class = _Unsealing
 
+    @property
+    def column_label(self) -> str:
+        """Return the name of the column, by which its keys are derived: it stays, or its secrets are stored anew."""
+        return f"{self.model._meta.label_lower}.{self.name}"
+
     def get_prep_value(self, value: Any) -> Any:
         text = super().get_prep_value(value)
-        return encrypt(text) if text else text
+        return encrypt(text, self.column_label) if text else text
 
     def from_db_value(self, value: str | None, *_: Any) -> Sealed | str | None:
         return Sealed(value) if value else value

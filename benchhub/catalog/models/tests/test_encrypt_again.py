@@ -1,11 +1,14 @@
 """Changing FIELD_KEYS: what was stored with the old key is stored with the new one, and reads as before."""
 
 import pytest
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import connection
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.bench.models import Webhook
 from benchhub.catalog.models import Host
 
 pytestmark = pytest.mark.django_db
@@ -38,3 +41,34 @@ def test_a_key_that_is_missing_is_named_and_nothing_is_lost(settings):
     with pytest.raises(ImproperlyConfigured, match="add the key it was stored with"):
         call_command("encrypt_again")
     assert stored() == before
+
+
+def swapped():
+    """Store what is in the column of host keys as the secret of a webhook, as whoever writes SQL would."""
+    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="of a host")
+    fields = {"events": [Webhook.On.RUN], "created_by": make_user("ada", Role.ADMINISTRATOR)}
+    webhook = Webhook.objects.create(name="w", url="https://example.org/", secret="own", **fields)
+    [token] = stored()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE bench_webhook SET secret = %s", [token])
+    return Webhook.objects.get(pk=webhook.pk)
+
+
+def test_the_ciphertext_of_one_column_is_no_secret_of_another():
+    webhook = swapped()
+    with pytest.raises(ImproperlyConfigured, match="FIELD_KEYS"):
+        _ = webhook.secret
+    assert Host.objects.get().private_key == "of a host"
+
+
+def test_what_an_older_release_stored_is_read_and_belongs_to_its_column_once_it_is_stored_anew(settings):
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="x")
+    token = Fernet(settings.FIELD_KEYS[0]).encrypt(b"of before").decode()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE catalog_host SET private_key = %s", [token])
+    assert Host.objects.get().private_key == "of before"
+    call_command("encrypt_again")
+    assert Host.objects.get().private_key == "of before"
+    with pytest.raises(InvalidToken):
+        Fernet(settings.FIELD_KEYS[0]).decrypt(stored()[0])

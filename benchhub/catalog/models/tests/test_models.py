@@ -101,12 +101,12 @@ def test_each_host_gets_a_key_pair_of_its_own():
 def test_a_secret_stored_with_an_older_key_is_still_read_and_one_without_its_key_says_what_to_do(settings):
     old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
     settings.FIELD_KEYS = [old]
-    token = secret_field.encrypt("s3cret")
+    token = secret_field.encrypt("s3cret", "app.model.field")
     settings.FIELD_KEYS = [new, old]
-    assert secret_field.decrypt(token) == "s3cret"
+    assert secret_field.decrypt(token, "app.model.field") == "s3cret"
     settings.FIELD_KEYS = [new]
     with pytest.raises(ImproperlyConfigured, match="FIELD_KEYS"):
-        secret_field.decrypt(token)
+        secret_field.decrypt(token, "app.model.field")
 
 
 def test_a_secret_whose_key_is_gone_stops_nobody_who_does_not_ask_for_it(settings):
