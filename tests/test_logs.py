@@ -40,6 +40,18 @@ def test_a_traceback_that_names_the_address_has_no_token_either(log):
     assert TOKEN not in stream.getvalue()
 
 
+def test_what_is_refused_of_anybody_is_one_line_of_the_log():
+    stream, logger = io.StringIO(), logging.Logger("django.security.DisallowedHost")
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(WithoutTokens())
+    logger.addHandler(handler)
+    try:
+        raise ValueError("no such host")
+    except ValueError:
+        logger.error("Invalid HTTP_HOST header: %r", "x", exc_info=sys.exc_info())
+    assert stream.getvalue() == "Invalid HTTP_HOST header: 'x'\n"
+
+
 @pytest.mark.parametrize("text", ["/runs/12/", "/static/s.css", "100% of %s"])
 def test_what_is_no_such_address_is_logged_as_it_is(text):
     assert without_token(text) == text
