@@ -69,11 +69,20 @@ class Manifest:
         try:
             fields = json.loads(raw)
             manifest = cls(**fields)
-        except (ValueError, TypeError):
+            manifest.require_plain()
+        except (ValueError, TypeError, RecursionError):
             raise BackupError("It is no backup of BenchHub: its manifest cannot be read.") from None
         if (manifest.format, manifest.version) != (FORMAT, VERSION):
             raise BackupError(f"It is a backup of format {manifest.version}; this release reads format {VERSION}.")
         return manifest
+
+    def require_plain(self) -> None:
+        """Raise ValueError where a part is not what a backup has there."""
+        names = [*self.migrations, *self.field_keys, self.release, self.server_version]
+        is_of_texts = isinstance(self.migrations, list) and isinstance(self.field_keys, list)
+        if not is_of_texts or not all(isinstance(name, str) for name in names) or not isinstance(self.rows, dict):
+            raise ValueError
+        int(self.server_version.split(".")[0])
 
 
 def back_up(file: Path) -> Manifest:
@@ -178,7 +187,8 @@ def _opened(file: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
     try:
         with tarfile.open(file, "r:") as tar:
             head, body = tar.next(), tar.next()
-            if head is None or body is None or (head.name, body.name) != (MANIFEST, DUMP):
+            is_whole = head is not None and body is not None and head.isreg() and body.isreg()
+            if head is None or body is None or not is_whole or (head.name, body.name) != (MANIFEST, DUMP):
                 raise BackupError(f"{file} is no backup of BenchHub: make one with manage.py backup.")
             manifest, dump = tar.extractfile(head), tar.extractfile(body)
             assert manifest is not None and dump is not None
