@@ -103,7 +103,7 @@ class TypedText(drf.Serializer):
 
 
 class ReviewShown(drf.Serializer):
-    """What people typed, as readers of a link will see it; what may tell too much is marked."""
+    """What people typed and hosts sent, as readers of a link will see it; what may tell too much is marked."""
 
     hidden = drf.ListField(child=drf.CharField())
     digest = drf.CharField(help_text="Send it as `reviewed`: it says that these texts were read.")

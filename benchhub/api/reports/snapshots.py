@@ -123,7 +123,10 @@ class Snapshots(ReadView):
     @extend_schema(parameters=[HIDDEN], responses=ReviewShown)
     @action(detail=True, pagination_class=None, filter_backends=[])
     def review(self, request: Request, pk: str) -> Response:
-        """Return what people typed, as the reader of a link will see it. A link is made with the digest of this."""
+        """Return what people typed and hosts sent, as the reader of a link will see it.
+
+        A link is made with the digest of this.
+        """
         names = request.query_params.getlist("hidden", list(USUALLY_HIDDEN))
         hidden = [name for name in CLASSES if name in names]
         if len(hidden) != len([name for name in names if name]):

@@ -37,7 +37,7 @@ class Typed:
 
 @dataclass(frozen=True)
 class Review:
-    """Everything that people typed into a snapshot, without the classes that a link hides."""
+    """Everything that people typed into a snapshot, or hosts sent, without the classes that a link hides."""
 
     snapshot: Snapshot
     hidden: Collection[str]
