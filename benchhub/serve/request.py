@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser, ParsingError
-from waitress.utilities import Error, RequestEntityTooLarge
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from .head import checked
 
@@ -27,6 +27,7 @@ LIMITS = {
 # The one page that takes a long file: a form is parsed before anything asks what its sender may do.
 SYSSTAT_FORM = re.compile(r"/runs/[0-9]+/telemetry/add$")
 HEAD_S, BODY_S = 10, 20
+LINE_BYTES = 8 * 1024
 SLOWEST_BYTES_PER_S = 16 * 1024
 
 Headers = Mapping[str, str]
@@ -81,6 +82,8 @@ class Request(HTTPRequestParser):
             return len(data)
         if not self.completed and self.body_bytes_received > self.limit_bytes:
             self._refuse(self._too_large())
+        elif not self.completed and self.chunked and self._unended_bytes > LINE_BYTES:
+            self._refuse(BadRequest("The line of a chunk, or what stands behind the last one, is not so long."))
         return consumed
 
     def is_late(self, now_s: float) -> bool:
@@ -89,6 +92,12 @@ class Request(HTTPRequestParser):
         if not self.headers_finished:
             return taken_s > HEAD_S
         return taken_s > BODY_S + self.body_bytes_received / SLOWEST_BYTES_PER_S
+
+    @property
+    def _unended_bytes(self) -> int:
+        """Return how long a line between chunks is so far: it is put together anew with all that comes."""
+        receiver = cast(Any, self.body_rcv)
+        return len(receiver.control_line) + len(receiver.trailer)
 
     def _too_large(self) -> Error:
         return RequestEntityTooLarge(f"A request of this kind may have {self.limit_bytes // MIB} MiB at most.")

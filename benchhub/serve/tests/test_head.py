@@ -46,3 +46,15 @@ def test_an_address_of_any_form_is_answered(address):
     request.received(b"GET " + address + b" HTTP/1.1\r\nHost: x\r\n\r\n")
     assert request.completed
     assert bool(request.error) == (b"[" in address)
+
+
+@pytest.mark.parametrize("body", [b"F" * LONG, b"5;" + b"a" * LONG, b"0\r\nX: " + b"a" * LONG])
+def test_a_line_between_chunks_ends(monkeypatch, body):
+    monkeypatch.setattr(Request, "gate", staticmethod(lambda _headers: True))
+    request = Request(Adjustments())
+    request.received(LINE.replace(b"GET", b"POST") + b"\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for start in range(0, LONG, 1000):
+        if not request.completed:
+            request.received(body[start : start + 1000])
+    assert request.error and request.error.code == 400
+    assert request.body_bytes_received < 10_000
