@@ -1,13 +1,10 @@
 """Three hundred forms of each hidden thing are planted, and every byte of every form of a shared page is searched."""
 
 import base64
-import gzip
 import html
-import io
 import itertools
 import json
 import re
-import tarfile
 import unicodedata
 import zlib
 from urllib.parse import quote, unquote
@@ -22,6 +19,7 @@ from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.systems import KEPT_BACK
 from benchhub.reports.sharing.output import pdf
+from benchhub.reports.sharing.testing import contents
 from runners.facts import storage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
@@ -66,7 +64,6 @@ DESCRIPTION = {
     "version": 1, **NAMES_BEFORE, "pooler": {"kind": "PgBouncer", "machine": "Box of canary 7", **POOLING},
     "settings": SETTINGS, "os_settings": OS_SETTINGS, "unheard_of": {"key": "canary66"},
 }  # fmt: skip
-FILES = ("", "report", "data.json", "page.html", "report.html", "card.png")
 
 
 def spellings(name):
@@ -188,24 +185,6 @@ def left_in(content):
         | {code.decode() for code in encoded if code in content}
         | {q for q in map(quote, needles) if q.encode() in content}
     )
-
-
-def contents(address):
-    """Yield (name, content) of each form of the page and of each file that it offers, archives unpacked."""
-    client = Client()
-    names = [*FILES]
-    document = json.loads(client.get(f"{address}data.json").content)
-    names += [f"{table['id']}.csv" for table in document["tables"]]
-    for name in names:
-        answer = client.get(address + name)
-        assert answer.status_code == 200, name
-        yield name, answer.content
-        yield f"headers of {name}", str(answer.headers).encode()
-    for bundle in document["bundles"]:
-        packed = client.get(f"{address}{bundle['id']}.tar.gz").content
-        yield bundle["id"], gzip.decompress(packed)
-        with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-            yield from ((member.name, tar.extractfile(member).read()) for member in tar if member.isfile())
 
 
 def test_no_byte_of_any_form_of_the_page_tells_what_the_link_hides(shared):

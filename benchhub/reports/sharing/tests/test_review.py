@@ -11,8 +11,7 @@ from benchhub.catalog.models import Hardware, LicenceModel, ListPrice, PgBuild
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.review import Review
-
-from .test_hidden_forms import contents
+from benchhub.reports.sharing.testing import contents
 
 pytestmark = [pytest.mark.django_db]
 
