@@ -20,9 +20,9 @@ from .data_sets import NeedsDataSet
 from .delivery import Delivery
 from .design import Designed, SetAside
 from .growth import Grown, Growth
-from .levels import LevelQuerySet
+from .levels import ENDED_WELL, LEVEL, MEASURED_AT, LevelQuerySet
 from .recurrence import Occasion
-from .states import ACTIVE, FINAL, State
+from .states import ACTIVE, FINAL, Standing, State
 from .systems import Protocol, System
 
 KEYS = ArrayField(models.BigIntegerField())
@@ -245,7 +245,7 @@ class RunQuerySet(LevelQuerySet["Run"]):
         return self.select_related("system__hardware", "system__build", "result", "watch").order_by("position")
 
 
-class Run(SetAside):
+class Run(SetAside, Standing):
     """One execution at one load level (or the load of a data set). This table is the queue of record."""
 
     class Kind(models.TextChoices):
@@ -285,6 +285,13 @@ class Run(SetAside):
                 fields=["experiment", "system", "kind", "is_canary", "expected_s", "position", "id"],
                 condition=Q(state="queued"),
                 name="run_candidate",
+            ),
+            models.Index(
+                *(F(name) for name in LEVEL),
+                MEASURED_AT.desc(),
+                F("position").desc(),
+                condition=ENDED_WELL,
+                name="run_level",
             ),
             models.Index(fields=["state"], condition=Q(state__in=list(map(str, ACTIVE))), name="run_active"),
             models.Index(fields=["experiment"], condition=~Q(state__in=list(map(str, FINAL))), name="run_unfinished"),
@@ -331,14 +338,6 @@ class Run(SetAside):
     def is_out_of_sight(self) -> bool:
         """Tell whether the run is under way on a host that is not reached, so that nobody knows how far it is."""
         return self.is_active and hasattr(self, "watch") and self.watch.unreachable_since is not None
-
-    @property
-    def is_final(self) -> bool:
-        return self.state in FINAL
-
-    @property
-    def is_imported(self) -> bool:
-        return self.delivery_id is not None
 
     @property
     def provenance_text(self) -> str:

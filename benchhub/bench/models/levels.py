@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
-from django.db import models
-from django.db.models import Avg, Count, F, Max, Min, Window
-from django.db.models.functions import Coalesce, Exp, Ln, RowNumber
+from django.db import connection, models
+from django.db.models import Avg, Count, Max, Min, Q
+from django.db.models.functions import Coalesce, Exp, Ln
 
 from .states import State
 
 Row = TypeVar("Row", bound=models.Model)
-# Far beyond what is planned for a level; but years of pushes may be imported under one name.
-MOST_REPEATS = 250
-LEVEL = ("experiment", "system", "protocol", "clients")
+# As many as a plan may have of a level; but years of pushes may be imported under one name.
+MOST_REPEATS = 100
+# A place on a curve or, with an offered rate, on a sweep. The index of runs `run_level` begins with these.
+LEVEL = ("experiment_id", "system_id", "protocol_id", "clients", "rate_tps")
+# What counts is when a run was measured; of one that came without a time, when it came.
+MEASURED_AT = Coalesce("started_at", "created_at")
+ENDED_WELL = Q(kind="measure", state=State.SUCCEEDED, set_aside_at=None)
+LevelKey = tuple[int, int, str, int, int]
+NEWEST = """
+    SELECT newest.id FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::int[], %s::int[])
+        AS level (experiment_id, system_id, protocol_digest, clients, rate_tps)
+    CROSS JOIN LATERAL (
+        SELECT run.id FROM bench_run AS run
+        WHERE run.experiment_id = level.experiment_id AND run.system_id = level.system_id
+            AND run.protocol_digest = level.protocol_digest AND run.clients = level.clients
+            AND run.rate_tps = level.rate_tps
+            AND run.kind = 'measure' AND run.state = 'succeeded' AND run.set_aside_at IS NULL
+        ORDER BY coalesce(run.started_at, run.created_at) DESC, run.position DESC LIMIT %s
+    ) AS newest
+"""
 Levels = dict[tuple[int, int, str, int, str], list[float]]
 
 
@@ -40,32 +57,41 @@ class Level(NamedTuple):
         return cls(row["experiment"], row["system"], row["clients"], row["result__unit"], mean, row["repeats"])
 
 
+def newest_keys(levels: Iterable[LevelKey]) -> list[int]:
+    """Return the keys of the MOST_REPEATS newest runs of each of these levels that ended well, found by an index."""
+    columns = [list(column) for column in zip(*levels, strict=True)]
+    if not columns:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST, [*columns, MOST_REPEATS])
+        return [key for (key,) in cursor.fetchall()]
+
+
 class LevelQuerySet(models.QuerySet[Row]):
     def counted(self) -> Self:
         """Return the runs that may become points: measured, ended well, and not set aside."""
-        return self.filter(kind="measure", state=State.SUCCEEDED, result__isnull=False, set_aside_at=None)
+        return self.filter(ENDED_WELL, result__isnull=False)
 
     def measured(self) -> Self:
         """Return the counted runs of a curve against clients. Runs of an open loop never share that axis."""
         return self.counted().filter(rate_tps=0)
 
     def newest(self) -> Self:
-        """Return these runs, without the measured ones that have MOST_REPEATS newer ones at their level.
-
-        What counts is when they were measured; of one that came without a time, when it came.
-        """
-        measured_at = Coalesce("started_at", "created_at")
-        age = Window(RowNumber(), partition_by=LEVEL, order_by=[measured_at.desc(), F("position").desc()])
-        older = self.measured().order_by().annotate(age=age).filter(age__gt=MOST_REPEATS)
-        return self.exclude(pk__in=older.values("pk"))
+        """Return the counted ones of these runs, of each level or rate the MOST_REPEATS newest."""
+        return self.filter(pk__in=newest_keys(self.filter(ENDED_WELL).order_by().values_list(*LEVEL).distinct()))
 
     def levels(self) -> list[Level]:
         """Return the levels of the curves that these runs are part of, each with the geometric mean of its repeats."""
         levels = self._levels()
-        if all(level.repeats <= MOST_REPEATS for level in levels):
+        if not (long := {level.experiment for level in levels if level.repeats > MOST_REPEATS}):
             return levels
         counts = {level[:4]: level.repeats for level in levels}
-        return [level._replace(left_out=counts[level[:4]] - level.repeats) for level in self.newest()._levels()]
+        newest = self._newest_of(long)._levels()
+        others = [level for level in levels if level.experiment not in long]
+        return [*others, *(level._replace(left_out=counts[level[:4]] - level.repeats) for level in newest)]
+
+    def _newest_of(self, experiments: Collection[int]) -> Self:
+        return self.filter(experiment__in=experiments, rate_tps=0).newest()
 
     def _levels(self) -> list[Level]:
         throughput = "result__throughput"
@@ -78,8 +104,10 @@ class LevelQuerySet(models.QuerySet[Row]):
     def repeats(self) -> Levels:
         """Return the throughputs of a level's repeats by (experiment, system, protocol, clients, unit)."""
         levels = self._repeats()
-        is_whole = all(len(values) <= MOST_REPEATS for values in levels.values())
-        return levels if is_whole else self.newest()._repeats()
+        if not (long := {level[0] for level, values in levels.items() if len(values) > MOST_REPEATS}):
+            return levels
+        others = {level: values for level, values in levels.items() if level[0] not in long}
+        return others | self._newest_of(long)._repeats()
 
     def _repeats(self) -> Levels:
         columns = ("experiment", "system", "protocol", "clients", "result__unit")

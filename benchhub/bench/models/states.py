@@ -5,6 +5,8 @@ How many runs have ended in each state is counted where they end: to count years
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import connection, models
 
 
@@ -22,6 +24,33 @@ class State(models.TextChoices):
 
 ACTIVE = (State.RESERVED, State.STARTING, State.RUNNING, State.COLLECTING)
 FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED, State.LOST)
+
+
+class Standing:
+    """How a run stands, by its columns: of the table of runs, or of the rows that curves are made of."""
+
+    __slots__ = ()
+
+    kind: str
+    state: str
+    rate_tps: int
+    set_aside_at: datetime | None
+    delivery_id: int | None
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def is_imported(self) -> bool:
+        return self.delivery_id is not None
+
+    @property
+    def is_of_curve(self) -> bool:
+        """Tell whether it is a point of a curve if it has a result."""
+        ended_well = self.kind == "measure" and self.state == State.SUCCEEDED
+        return ended_well and not self.rate_tps and self.set_aside_at is None
+
 
 # A run that was reserved or starting goes back to the queue only while nothing can have begun on the target; one that
 # found another data set, behind a load of its own; one that was lost or has failed, as a new attempt. What succeeded

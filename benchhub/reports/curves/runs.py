@@ -1,26 +1,27 @@
 """The runs that curves are made of, as plain rows: a page is made of thousands, and each needs few of its columns.
 
 Of runs that left neither a result nor facts only their number counts. Years of pushes may be imported under one name,
-so that of the measured runs of a level the newest are read; how many older ones there are goes with them.
+so that of the measured runs of a level the newest are read; how many older ones there are goes with them. Of others,
+such as runs that failed, as many are read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Max, Min, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Max, Min, Q, Window
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, RowNumber
 
 from benchhub.analysis.doubts.doubt import Doubt, Weight
 from benchhub.analysis.words import count, word
-from benchhub.bench.models import Run, RunQuerySet, levels
-from benchhub.bench.models.states import FINAL, State
+from benchhub.bench.models import RunQuerySet, levels
+from benchhub.bench.models.states import Standing, State
 
-TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_tps", "state", "set_aside_at")
+TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_tps", "state")
 LEFT_NOTHING: Mapping[str, Any] = {
     "started_at": None,
     "delivery_id": None,
@@ -32,17 +33,11 @@ LEFT_NOTHING: Mapping[str, Any] = {
     "latency_p99_ms": None,
     "doubts": (),
 }
-HAS_RESULT, HAS_FACTS = Q(result__isnull=False), Q(found__isnull=False)
+LEFT_SOMETHING = Q(result__isnull=False) | Q(found__isnull=False)
+IS_ASIDE = ExpressionWrapper(Q(set_aside_at__isnull=False), BooleanField())
 
 
-class CurveRun(NamedTuple):
-    """A run of a curve: what its point and the verdict on it are made of. Without a result `throughput` is None.
-
-    `runs` is 1; where nothing but their number is of interest, one row stands for so many that are alike. `left_out`
-    counts the older runs of its level that are not read.
-    `transactions` and `blocks_read` (not found in shared buffers) are None where they were not counted.
-    """
-
+class _Columns(NamedTuple):
     pk: int
     experiment_id: int
     system_id: int
@@ -68,6 +63,17 @@ class CurveRun(NamedTuple):
     runs: int = 1
     left_out: int = 0
 
+
+class CurveRun(_Columns, Standing):
+    """A run of a curve: what its point and the verdict on it are made of. Without a result `throughput` is None.
+
+    `runs` is 1; where nothing but their number is of interest, one row stands for so many that are alike. `left_out`
+    counts the older runs of its level that are not read.
+    `transactions` and `blocks_read` (not found in shared buffers) are None where they were not counted.
+    """
+
+    __slots__ = ()
+
     @property
     def level(self) -> tuple[int, int, str, int]:
         return self.experiment_id, self.system_id, self.protocol_id, self.clients
@@ -75,24 +81,16 @@ class CurveRun(NamedTuple):
     @property
     def is_measured(self) -> bool:
         """Tell whether the run is a point of a curve, by the rule of RunQuerySet.measured."""
-        return self.has_result and self.is_of_curve
-
-    @property
-    def is_of_curve(self) -> bool:
-        ended_well = self.kind == Run.Kind.MEASURE and self.state == State.SUCCEEDED
-        return ended_well and not self.rate_tps and self.set_aside_at is None
-
-    @property
-    def is_final(self) -> bool:
-        return self.state in FINAL
-
-    @property
-    def is_imported(self) -> bool:
-        return self.delivery_id is not None
+        return self.throughput is not None and self.is_of_curve
 
     @property
     def has_result(self) -> bool:
         return self.throughput is not None
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """Return what runs have in common that are counted together."""
+        return (*(getattr(self, name) for name in TALLY), self.set_aside_at is not None)
 
 
 OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts"}
@@ -101,54 +99,54 @@ COLUMNS = tuple(f"result__{name}" if name in OF_RESULT else name for name in NAM
 
 
 def read(runs: RunQuerySet) -> list[CurveRun]:
-    """Return these runs, by experiment and in the order of the plan, and then the tallies of those that left nothing.
+    """Return these runs, by experiment and in the order of the plan, and then tallies of those that are not rows.
 
-    It takes two queries.
+    It takes two queries, or up to four where some runs are too many. Runs of an open loop are tallies alone.
     """
     tallies = _tallies(runs)
-    left_out = _left_out(tallies)
-    values = _with_facts(runs.newest() if left_out else runs).order_by("experiment", "position").values_list(*COLUMNS)
-    rows = [CurveRun(*row) for row in values]
-    if left_out:
-        rows = [run._replace(left_out=left_out.get(run.level, 0)) if run.is_measured else run for run in rows]
-    return [*rows, *(tally.row for tally in tallies if not (tally.has_result or tally.has_facts))]
+    rows = _rows(runs, tallies)
+    numbers = Counter(run.alike for run in rows)
+    others = [tally._replace(runs=tally.runs - numbers[tally.alike]) for tally in tallies if not _is_long(tally)]
+    return [*rows, *(tally for tally in others if tally.runs)]
 
 
-class _Tally(NamedTuple):
-    """Runs that are alike, as one row."""
-
-    row: CurveRun
-    has_result: bool
-    has_facts: bool
-
-
-def _tallies(runs: RunQuerySet) -> list[_Tally]:
-    alike = runs.order_by().values(*TALLY, has_result=_truth(HAS_RESULT), has_facts=_truth(HAS_FACTS))
-    rows = alike.annotate(pk=Min("id"), runs=Count("id"), expected_s=Max("expected_s"))
-    return [_Tally(has_result=row.pop("has_result"), has_facts=row.pop("has_facts"), row=_row(row)) for row in rows]
+def _tallies(runs: RunQuerySet) -> list[CurveRun]:
+    """Return a row for all runs that are alike."""
+    alike = runs.order_by().values(*TALLY, is_aside=IS_ASIDE)
+    rows = alike.annotate(
+        pk=Min("id"), runs=Count("id"), expected_s=Max("expected_s"), set_aside_at=Max("set_aside_at")
+    )
+    return [CurveRun(**{name: row[name] for name in row if name != "is_aside"}, **LEFT_NOTHING) for row in rows]
 
 
-def _truth(condition: Q) -> ExpressionWrapper[Any]:
-    return ExpressionWrapper(condition, BooleanField())
+def _rows(runs: RunQuerySet, tallies: Sequence[CurveRun]) -> list[CurveRun]:
+    rows = runs.filter(LEFT_SOMETHING, rate_tps=0)
+    if any(tally.runs > levels.MOST_REPEATS for tally in tallies):
+        newest = levels.newest_keys((*tally.level, 0) for tally in tallies if tally.is_of_curve)
+        others = _newest_others(rows) if any(tally.is_final and not tally.is_of_curve for tally in tallies) else []
+        rows = rows.filter(pk__in=[*newest, *others])
+    left_out = {tally.level: tally.runs - levels.MOST_REPEATS for tally in tallies if _is_long(tally)}
+    values = _with_facts(rows).order_by("experiment", "position").values_list(*COLUMNS)
+    return [CurveRun(*row, 1, left_out.get((*row[1:4], row[5]), 0)) for row in values]
 
 
-def _row(row: Mapping[str, Any]) -> CurveRun:
-    return CurveRun(**row, **LEFT_NOTHING)
+def _is_long(tally: CurveRun) -> bool:
+    """Tell whether these are the runs of a level of which the older ones go with the rows of the newest."""
+    return tally.is_of_curve and tally.runs > levels.MOST_REPEATS
 
 
-def _left_out(tallies: Sequence[_Tally]) -> dict[tuple[int, int, str, int], int]:
-    """Return how many of its measured runs are too old, of each level of which some are."""
-    measured = (tally.row for tally in tallies if tally.has_result and tally.row.is_of_curve)
-    numbers: Counter[tuple[int, int, str, int]] = Counter()
-    for row in measured:
-        numbers[row.level] += row.runs
-    return {level: number - levels.MOST_REPEATS for level, number in numbers.items() if number > levels.MOST_REPEATS}
+def _newest_others(runs: RunQuerySet) -> list[int]:
+    """Return the keys of runs that are no points, as many of each state and level as it may have points."""
+    order = [levels.MEASURED_AT.desc(), F("position").desc()]
+    age = Window(RowNumber(), partition_by=[*TALLY, IS_ASIDE], order_by=order)
+    others = runs.exclude(levels.ENDED_WELL).order_by().annotate(age=age)
+    return list(others.filter(age__lte=levels.MOST_REPEATS).values_list("pk", flat=True))
 
 
 def _with_facts(runs: RunQuerySet) -> RunQuerySet:
     blocks = KeyTextTransform("blks_read", KeyTransform("pg_stat_database", "found__deltas"))
     transactions = KeyTextTransform("value", KeyTransform("transactions", "result__measures"))
-    return runs.filter(HAS_RESULT | HAS_FACTS).annotate(
+    return runs.annotate(
         facts_digest=F("found__facts_digest"),
         blocks_read=Cast(blocks, FloatField()),
         transactions=Cast(transactions, FloatField()),
@@ -178,19 +176,32 @@ class Counts(NamedTuple):
 
 def counts(runs: Sequence[CurveRun]) -> Counts:
     """Count the runs, those included that tallies stand for and those that are not read."""
-    left_out = sum({run.level: run.left_out for run in runs if run.is_measured}.values())
+    numbers: Counter[str] = Counter()
+    older: dict[tuple[int, int, str, int], int] = {}
+    for run in runs:
+        end = _end(run)
+        numbers[end] += run.runs
+        numbers["aside"] += run.runs if run.set_aside_at else 0
+        if run.left_out and end == "measured":
+            older[run.level] = run.left_out
+    left_out = sum(older.values())
     return Counts(
-        runs=_count(runs) + left_out,
-        aside=_count(run for run in runs if run.set_aside_at),
-        unfinished=_count(run for run in runs if not run.is_final),
-        cancelled=_count(run for run in runs if run.state == State.CANCELLED),
-        measured=_count(run for run in runs if run.is_measured) + left_out,
+        runs=numbers.total() - numbers["aside"] + left_out,
+        aside=numbers["aside"],
+        unfinished=numbers["unfinished"],
+        cancelled=numbers["cancelled"],
+        measured=numbers["measured"] + left_out,
         left_out=left_out,
     )
 
 
-def _count(runs: Iterable[CurveRun]) -> int:
-    return sum(run.runs for run in runs)
+def _end(run: CurveRun) -> str:
+    """Return how a run ended as far as it is counted apart."""
+    if run.is_measured:
+        return "measured"
+    if run.state == State.CANCELLED:
+        return "cancelled"
+    return "other" if run.is_final else "unfinished"
 
 
 def doubts(runs: Sequence[CurveRun]) -> Iterator[Doubt]:
