@@ -25,6 +25,7 @@ from django.db.models import (
     Sum,
     Value,
 )
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce, Concat, Now
 from django.db.models.lookups import Exact
 from django.db.models.query import RawQuerySet
@@ -38,6 +39,25 @@ from benchhub.catalog.models.moments import interval
 
 # Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
 ALIKE = ("experiment", "system", "kind", "is_canary", "expected_s")
+# From the first of each to the first of the next, by the index `run_candidate`: DISTINCT would read all that wait.
+FIRST_OF_ALIKE = """
+    WITH RECURSIVE alike AS (
+        (
+            SELECT experiment_id, system_id, kind, is_canary, expected_s, id FROM bench_run WHERE state = 'queued'
+            ORDER BY experiment_id, system_id, kind, is_canary, expected_s, position LIMIT 1
+        )
+        UNION ALL
+        SELECT later.* FROM alike CROSS JOIN LATERAL (
+            SELECT run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.id
+            FROM bench_run AS run
+            WHERE run.state = 'queued'
+                AND (run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s)
+                    > (alike.experiment_id, alike.system_id, alike.kind, alike.is_canary, alike.expected_s)
+            ORDER BY run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.position LIMIT 1
+        ) AS later
+    )
+    SELECT id FROM alike
+"""
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
 WAITING_FIELDS = (
@@ -293,11 +313,11 @@ def candidates() -> RunQuerySet:
     Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand. What a run would
     change stands in its spec, which is not read of all: only where the first waits for a grant is another looked for.
     """
-    first = _first_of_alike(Run.objects.queued())
-    ungranted = Run.objects.filter(_is_ungranted(), pk__in=first)
+    ungranted = Run.objects.filter(_is_ungranted(), pk__in=RawSQL(FIRST_OF_ALIKE, ()))
     granted = Run.objects.queued().annotate(is_ungranted=_truth(_is_ungranted())).filter(is_ungranted=False)
-    others = _first_of_alike(granted.filter(system__in=ungranted.values("system")))
-    return Run.objects.queued().filter(Q(pk__in=first) | Q(pk__in=others))
+    others, values = _first_of_alike(granted.filter(system__in=ungranted.values("system"))).query.sql_with_params()
+    # Both in one subquery: with two of them the database would go through all that wait.
+    return Run.objects.queued().filter(pk__in=RawSQL(f"{FIRST_OF_ALIKE} UNION ALL ({others})", values))
 
 
 def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
@@ -360,12 +380,27 @@ def _statement_without_data() -> tuple[str, tuple[Any, ...]]:
     return first.values("pk").query.sql_with_params()
 
 
-def next_contended() -> QuerySet[Run]:
-    """Return each driver's first run of each experiment that waits only until what it needs is free, with its gates."""
+def next_contended() -> list[Run]:
+    """Return each driver's first run of each experiment that waits only until what it needs is free, with its gates.
+
+    They come in the order of the queue, and are those that others may overtake: they need two hosts, or data sets
+    that belong to others.
+    """
     may_be_shut = (*CONTENTION, "occupied")
-    runs = with_gates(candidates()).filter(Q(gate_busy=True) | Q(gate_occupied=True))
+    is_apart = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
+    overtaken = list(candidates().filter(is_apart | is_occupied()).values_list("pk", flat=True))
+    runs = with_gates(Run.objects.queued().filter(pk__in=overtaken)).filter(Q(gate_busy=True) | Q(gate_occupied=True))
     runs = runs.filter(**{f"gate_{gate.name}": False for gate in GATES if gate.name not in may_be_shut})
-    return runs.order_by("experiment", "system__driver", "position").distinct("experiment", "system__driver")
+    first = runs.order_by("experiment", DRIVER, "position").distinct("experiment", DRIVER)
+    unread = (f"{host}__{name}" for host in (DRIVER, SERVER) for name in ("private_key", "facts"))
+    return sorted(first.select_related("experiment", DRIVER, SERVER).defer("spec", *unread), key=_place)
+
+
+def _place(run: Run) -> tuple[int, ...]:
+    """Return the place of a run in the order of the queue, as QUEUE_ORDER has it."""
+    experiment = run.experiment
+    age = experiment.pk if experiment.place is None else experiment.place
+    return -experiment.priority, age, experiment.pk, run.position
 
 
 @cache

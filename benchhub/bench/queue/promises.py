@@ -5,15 +5,16 @@ Later runs still start there where they are expected to end before it could star
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce, Now
 
-from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, Tenancy
+from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, System, Tenancy
 from benchhub.catalog.models.moments import interval
 
 from . import gates
@@ -38,31 +39,90 @@ def renew() -> None:
 
 
 def _promises() -> Iterator[Promise]:
-    if not _may_be_overtaken():
-        return
-    free_at = dict(_expected_ends())
-    is_lost = Q(run__watch__unreachable_since__isnull=False)
-    lost = set(Hold.objects.filter(is_lost).values_list("resource", flat=True))
-    hosts = ("experiment", "system__driver", "system__instance__host")
-    runs: QuerySet[Any] = gates.next_contended().select_related(*hosts).annotate(now=Now())
+    runs = gates.next_contended() if _may_be_overtaken() else []
+    if runs:
+        yield from _in_order(runs, _Free.read())
+
+
+def _in_order(runs: Iterable[Run], free: _Free) -> Iterator[Promise]:
+    """Yield the promises that hold back anything: one that starts no earlier than one before it does not."""
+    first: dict[str, datetime] = {}
     for run in runs:
-        if run.gate_occupied:
-            yield from _data_sets(run)
-        elif not run.system.driven_locally:
-            names = gates.resources(run)
-            if lost.intersection(names):
-                continue  # nobody knows when that ends: the rest goes to whoever can use it
-            starts_at = max(free_at.get(name, run.now) for name in names)
-            yield from (Promise(resource=name, run=run, starts_at=starts_at) for name in names)
+        names, starts_at = free.needs(run)
+        for name in names if starts_at else ():
+            if name not in first or starts_at < first[name]:
+                first[name] = starts_at
+                yield Promise(resource=name, run=run, starts_at=starts_at)
 
 
 def _may_be_overtaken() -> bool:
     """Tell whether anything in the queue may need what is never free together. Mostly it does not: that is quick."""
+    apart = System.objects.filter(~Q(instance__host=F("driver")) | Q(instance__host=None)).values_list("pk", flat=True)
     queued = Run.objects.queued()
-    is_apart = ~Q(system__instance__host=F("system__driver")) | Q(system__instance__host=None)
-    if Hold.objects.exists() and queued.filter(is_apart).exists():
+    if Hold.objects.exists() and (keys := list(apart)) and queued.filter(system__in=keys).exists():
         return True
     return Tenancy.objects.exists() and queued.filter(experiment__tenancies=None).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """When what runs need is expected to be free: hosts, and instances of those whose data sets others have.
+
+    `lost` are resources of runs on hosts that are not reached.
+    """
+
+    now: datetime
+    ends: Mapping[str, datetime]
+    lost: frozenset[str]
+    instances: Mapping[int, Sequence[int]]
+    left_s: Mapping[int, Mapping[int, float]]
+
+    @classmethod
+    def read(cls) -> _Free:
+        is_lost = Q(run__watch__unreachable_since__isnull=False)
+        lost = Hold.objects.filter(is_lost).values_list("resource", flat=True)
+        return cls(_now(), dict(_expected_ends()), frozenset(lost), _instances(), _left_s())
+
+    def needs(self, run: Any) -> tuple[Sequence[str], datetime | None]:
+        """Return what is promised to the run, and from when; None where nobody knows when that ends."""
+        if run.gate_occupied:
+            instances = self.instances[run.experiment_id]
+            return [f"data:{instance}" for instance in instances], self._data_sets_at(run.experiment_id, instances)
+        names = gates.resources(run)
+        if self.lost.intersection(names):
+            return names, None  # the rest goes to whoever can use it
+        return names, max(self.ends.get(name, self.now) for name in names)
+
+    def _data_sets_at(self, experiment: int, instances: Sequence[int]) -> datetime:
+        """Return when all instances of an experiment are free, as it begins on all of them together."""
+        tenants = [tenant for instance in instances for tenant in self.left_s.get(instance, {}).items()]
+        return self.now + timedelta(seconds=max((left_s for key, left_s in tenants if key != experiment), default=0.0))
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        return cast(datetime, cursor.fetchone()[0])
+
+
+def _instances() -> dict[int, list[int]]:
+    """Return the instances by experiment, of those with runs in the queue."""
+    waiting = Run.objects.queued().order_by().values("experiment").distinct()
+    rows = ExperimentSystem.objects.filter(experiment__in=waiting).order_by("experiment", "system__instance")
+    instances: dict[int, list[int]] = {}
+    for experiment, instance in rows.values_list("experiment", "system__instance").distinct():
+        instances.setdefault(experiment, []).append(instance)
+    return instances
+
+
+def _left_s() -> dict[int, dict[int, float]]:
+    """Return by instance the seconds that are left of the runs of each experiment that its data set belongs to."""
+    tenants = Run.objects.unfinished().filter(experiment__in=Tenancy.objects.values("experiment"))
+    seconds = dict(tenants.order_by().values_list("experiment").annotate(Sum("expected_s")))
+    left_s: dict[int, dict[int, float]] = {}
+    for instance, experiment in Tenancy.objects.values_list("instance", "experiment"):
+        left_s.setdefault(instance, {})[experiment] = float(seconds.get(experiment) or 0)
+    return left_s
 
 
 def _expected_ends() -> Iterator[tuple[str, datetime]]:
@@ -70,14 +130,3 @@ def _expected_ends() -> Iterator[tuple[str, datetime]]:
     seconds = F("run__expected_s") + F("run__experiment__rest_s") + gates.MARGIN_S
     end = Coalesce("free_at", Coalesce("run__started_at", Now()) + interval(seconds))
     yield from Hold.objects.annotate(end=end).values_list("resource", "end")
-
-
-def _data_sets(run: Any) -> Iterator[Promise]:
-    """Promise the data sets of all instances of the run's experiment, which begins on all of them together."""
-    systems = ExperimentSystem.objects.filter(experiment=run.experiment)
-    instances = set(systems.values_list("system__instance", flat=True))
-    tenants = Run.objects.unfinished().filter(experiment__tenancies__instance__in=instances)
-    left = tenants.exclude(experiment=run.experiment).order_by().values("experiment")
-    seconds = [row["seconds"] or 0.0 for row in left.annotate(seconds=Sum("expected_s"))]
-    starts_at = run.now + timedelta(seconds=max(seconds, default=0.0))
-    yield from (Promise(resource=f"data:{instance}", run=run, starts_at=starts_at) for instance in sorted(instances))
