@@ -23,7 +23,10 @@ DEVIATIONS = 3  # of a Poisson count: a rate that is offered at random is not me
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One run at one rate. `transactions` were sent, `late` of them ended beyond the limit; latencies include lag."""
+    """One run at one rate. `transactions` were sent, `late` of them ended beyond the limit; latencies include lag.
+
+    `left_out` counts the older runs of its rate that are not among the repeats.
+    """
 
     run: int
     offered_tps: int
@@ -38,6 +41,7 @@ class Offered:
     lag_average_ms: float | None = None
     doubts: tuple[str, ...] = ()
     histogram: Histogram | None = None
+    left_out: int = 0
 
     @property
     def late_share(self) -> float:
@@ -61,6 +65,11 @@ class Rate:
 
     offered_tps: int
     runs: tuple[Offered, ...]
+
+    @property
+    def left_out(self) -> int:
+        """Count the older runs that are not among the repeats, because there are so many."""
+        return max(run.left_out for run in self.runs)
 
     @property
     def achieved(self) -> Spread:

@@ -21,7 +21,7 @@ COLUMNS = (
 
 OFFERED = (
     "run", "offered_tps", "achieved_tps", "transactions", "late", "skipped", "late_share", "latency_average_ms",
-    "latency_p95_ms", "latency_p99_ms", "lag_average_ms",
+    "latency_p95_ms", "latency_p99_ms", "lag_average_ms", "left_out",
 )  # fmt: skip
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, FloatField
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Cast
 
 from benchhub.analysis.curves import open_loop
 from benchhub.analysis.curves.open_loop import Capacity, Offered, Rate
-from benchhub.bench.models import Experiment, Run, System
+from benchhub.analysis.words import count, word
+from benchhub.bench.models import Experiment, Run, System, levels
 
 from . import latencies
 from .figures import DASHES, Figure, marker
@@ -34,6 +37,15 @@ class Sweep:
     def sentence(self) -> str:
         return self.capacity.sentence(self.limit_ms)
 
+    @property
+    def left_out_text(self) -> str:
+        """Say how many older runs are in none of its rates; empty where all are."""
+        older = sum(rate.left_out for rate in self.rates)
+        if not older:
+            return ""
+        runs_text = f"{count(older, 'older run')} {word('is', older, 'are')}"
+        return f"{runs_text} in the list of runs alone: a rate is made of its newest {levels.MOST_REPEATS}."
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -53,14 +65,14 @@ LATENCY = Quantity("ms", lambda run: run.latency_p99_ms, _p99_ms)
 
 
 def sweeps(experiment: Experiment, systems: Sequence[System]) -> list[Sweep]:
-    """Return a sweep for each system with results, in two queries; empty for an experiment of a closed loop."""
+    """Return a sweep for each system with results, in three queries; empty for an experiment of a closed loop."""
     if not experiment.rates_tps:
         return []
     offered: dict[int, list[Offered]] = {}
-    runs = list(results(experiment))
-    histograms = latencies.of_runs(run.pk for run in runs)
+    runs = _results(experiment)
+    histograms = latencies.of_runs(run["pk"] for run in runs)
     for run in runs:
-        offered.setdefault(run.system_id, []).append(_offered(run, histograms))
+        offered.setdefault(run["system_id"], []).append(_offered(run, histograms))
     return [
         Sweep(system, series, tuple(rates), experiment.latency_limit_ms)
         for series, system in enumerate(systems)
@@ -68,26 +80,52 @@ def sweeps(experiment: Experiment, systems: Sequence[System]) -> list[Sweep]:
     ]
 
 
-def results(experiment: Experiment) -> QuerySet[Run]:
-    return experiment.runs.counted().filter(rate_tps__gt=0).select_related("result").order_by("position")
+def _results(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the newest runs of each rate as columns, with how many older ones of it are left out."""
+    rows = experiment.runs.filter(levels.ENDED_WELL, rate_tps__gt=0).order_by().values_list(*levels.LEVEL)
+    numbers = {tuple(key): number for *key, number in rows.annotate(Count("pk"))}
+    runs = Run.objects.counted().filter(pk__in=levels.newest_keys(numbers)).order_by("position")
+    values = runs.values("pk", *levels.LEVEL, *RESULT, duration_s=DURATION_S, **MEASURES)
+    return [{**row, "left_out": _left_out(numbers[tuple(row[name] for name in levels.LEVEL)])} for row in values]
 
 
-def _offered(run: Run, histograms: HistogramByRun) -> Offered:
-    result, values = run.result, {name: measure["value"] for name, measure in run.result.measures.items()}
+def _left_out(number: int) -> int:
+    return max(0, number - levels.MOST_REPEATS)
+
+
+def _measure(name: str) -> Cast:
+    return Cast(KeyTextTransform("value", KeyTransform(name, "result__measures")), FloatField())
+
+
+# Specs and measures are long, and few of their values are on a page.
+RESULT = tuple(
+    f"result__{name}" for name in ("throughput", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts")
+)
+DURATION_S = Cast(KeyTextTransform("duration_s", "spec"), FloatField())
+MEASURES = {
+    "transactions": _measure("transactions"),
+    "late": _measure("late_transactions"),
+    "skipped": _measure("skipped_transactions"),
+    "lag_average_ms": _measure("rate_limit_lag_average_ms"),
+}
+
+
+def _offered(run: Mapping[str, Any], histograms: HistogramByRun) -> Offered:
     return Offered(
-        run=run.pk,
-        offered_tps=run.rate_tps,
-        achieved_tps=result.throughput,
-        duration_s=run.spec["duration_s"],
-        transactions=round(values.get("transactions", 0)),
-        late=round(values.get("late_transactions", 0)),
-        skipped=round(values.get("skipped_transactions", 0)),
-        latency_average_ms=result.latency_average_ms,
-        latency_p95_ms=result.latency_p95_ms,
-        latency_p99_ms=result.latency_p99_ms,
-        lag_average_ms=values.get("rate_limit_lag_average_ms"),
-        doubts=tuple(doubt["text"] for doubt in result.doubts),
-        histogram=histograms.get(run.pk),
+        run=run["pk"],
+        offered_tps=run["rate_tps"],
+        achieved_tps=run["result__throughput"],
+        duration_s=run["duration_s"],
+        transactions=round(run["transactions"] or 0),
+        late=round(run["late"] or 0),
+        skipped=round(run["skipped"] or 0),
+        latency_average_ms=run["result__latency_average_ms"],
+        latency_p95_ms=run["result__latency_p95_ms"],
+        latency_p99_ms=run["result__latency_p99_ms"],
+        lag_average_ms=run["lag_average_ms"],
+        doubts=tuple(doubt["text"] for doubt in run["result__doubts"]),
+        histogram=histograms.get(run["pk"]),
+        left_out=run["left_out"],
     )
 
 

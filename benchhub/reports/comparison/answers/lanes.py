@@ -13,6 +13,7 @@ from benchhub.analysis.words import significant
 from .levels import NO_VERDICT, Cell, Row
 
 LEAST_REACH = math.log(1.05)  # so that noise of a per cent or two does not fill the axis
+MOST_LISTED = 20  # runs of a curve at a level, each with its links
 ROOM = 1.06  # beyond the outermost mark
 ABOVE, BELOW = 8, 17  # px from the top of a lane: the curve's repeats, the baseline's
 VERDICTS = {NOT_DISTINGUISHABLE: "no difference shown", NOT_TESTED: NOT_TESTED, WITHHELD: NO_VERDICT}
@@ -40,7 +41,8 @@ class Repeat:
 @dataclass(frozen=True, slots=True)
 class Lane:
     """A level: its repeats as dots, and of a curve against the baseline the ratio, from `low` to `high` if those are
-    known, as places in per cent of the axis; `verdict` in words, `is_shown` where the two are told apart.
+    known, as places in per cent of the axis; `verdict` in words, `is_shown` where the two are told apart. Of `repeats`
+    it lists the last ones of each curve, and `unlisted` counts the others.
     """
 
     clients: int
@@ -57,6 +59,11 @@ class Lane:
     verdict: str
     is_shown: bool
     repeats: tuple[Repeat, ...]
+    unlisted: int = 0
+
+    @property
+    def runs(self) -> int:
+        return len(self.repeats) + self.unlisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,7 @@ def _lane(row: Row, cell: Cell, base: Cell, reach: float) -> Lane:
         row.clients, cell.entry.experiment.pk, cell.entry.series, cell.entry.label, _value(cell), _value(base),
         cell.times, tuple(dots),
         _place(math.log(cell.ratio.value), reach), _place(low, reach), width, verdict, cell.ratio.is_distinguishable,
-        (*_repeats(base), *_repeats(cell)),
+        (*_repeats(base), *_repeats(cell)), _unlisted(base) + _unlisted(cell),
     )  # fmt: skip
 
 
@@ -122,7 +129,12 @@ def _dots(cell: Cell, base: Cell, reach: float, y: int) -> list[Dot]:
 
 def _repeats(cell: Cell) -> list[Repeat]:
     digits, entry = cell.level.throughput.digits, cell.entry
-    return [Repeat(run.run, entry.series, entry.label, significant(run.throughput, digits)) for run in cell.level.runs]
+    runs = cell.level.runs[-MOST_LISTED:]
+    return [Repeat(run.run, entry.series, entry.label, significant(run.throughput, digits)) for run in runs]
+
+
+def _unlisted(cell: Cell) -> int:
+    return max(0, len(cell.level.runs) - MOST_LISTED)
 
 
 def _value(cell: Cell) -> str:

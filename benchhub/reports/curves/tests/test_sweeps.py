@@ -1,6 +1,7 @@
 """Open loops on the page of an experiment: by the offered rate, with the capacity, and never on the axis of clients."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -12,7 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from benchhub.analysis.curves.open_loop import Rate
 from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Run
+from benchhub.bench.models import Experiment, Run, levels
 from benchhub.bench.plan import plan, repeats, specs
 from benchhub.catalog.models import DataSet
 from benchhub.reports.board import trends
@@ -129,6 +130,25 @@ def test_the_download_has_a_line_per_run(reader, measured):
     lines = reader.get(reverse("experiment-curve", args=[measured.pk])).content.decode().splitlines()
     assert lines[0].startswith("system,limit_ms,is_held,run,offered_tps,achieved_tps")
     assert [line.split(",")[1:3] for line in lines[1:]] == [["5.0", "True"], ["5.0", "True"], ["5.0", "False"]]
+
+
+def test_a_rate_is_made_of_its_newest_runs_and_page_and_file_say_how_many_are_left_out(reader, measured, monkeypatch):
+    monkeypatch.setattr(levels, "MOST_REPEATS", 1)
+    first = measured.runs.get(rate_tps=2000)
+    [added] = repeats.add(measured, [2000], 1)
+    end(added, late=0)
+    Run.objects.filter(pk=added.pk).update(started_at=timezone.now() + timedelta(days=1))
+    [sweep] = sweeps.sweeps(measured, queries.systems(measured))
+    assert [(rate.offered_tps, [run.run for run in rate.runs], rate.left_out) for rate in sweep.rates][1] == (
+        2000, [added.pk], 1,
+    )  # fmt: skip
+    assert first.pk not in {run.run for rate in sweep.rates for run in rate.runs}
+    assertContains(
+        reader.get(reverse("experiment", args=[measured.pk])),
+        "1 older run is in the list of runs alone: a rate is made of its newest 1.",
+    )
+    lines = reader.get(reverse("experiment-curve", args=[measured.pk])).content.decode().splitlines()
+    assert [line.split(",")[-1] for line in lines] == ["left_out", "0", "1", "0"]
 
 
 def test_repeats_are_added_at_rates(measured):
