@@ -64,6 +64,8 @@ WAITING_FIELDS = (
     *("id", "experiment_id", "system_id", "kind", "clients", "repeat", "rate_tps", "state", "started_at", "expected_s"),
 )
 Runs = TypeVar("Runs", bound=QuerySet[Run])
+Statement = tuple[str, tuple[Any, ...]]
+KEYS: list[int] = []  # in the values of a statement: the place of keys that go with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,14 +334,12 @@ def ready(runs: Runs) -> Runs:
 
 def keys_of_next() -> list[int]:
     """Return the key of each driver's first run, by the order of the queue, that nothing keeps from starting now."""
-    statement, values = _statement_of_next()
-    return [key for (key,) in _rows(statement, values)]
+    return _keys(_statement_of_next(), _keys(_statement_of_free()))
 
 
 def keys_without_data() -> list[int]:
     """Return the key of the next run of each system of an experiment that waits for nothing but a load of its data."""
-    statement, values = _statement_without_data()
-    return [key for (key,) in _rows(statement, values)]
+    return _keys(_statement_without_data(), _keys(_statement_of_other_data()))
 
 
 def is_open(run: Run) -> bool:
@@ -366,18 +366,57 @@ def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
     return statement, values
 
 
+# All gates are asked of few: mostly every driver has a run. So another statement comes before theirs.
+
+
 @cache
-def _statement_of_next() -> tuple[str, tuple[Any, ...]]:
-    first = ready(candidates()).order_by("system__driver", *QUEUE_ORDER).distinct("system__driver")
+def _statement_of_free() -> Statement:
+    """Find the candidates whose driver has no run now."""
+    held = Hold.objects.filter(resource=_resource("host", DRIVER))
+    return candidates().filter(~Exists(held)).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_next() -> Statement:
+    first = ready(_given()).order_by(DRIVER, *QUEUE_ORDER).distinct(DRIVER)
     return first.values("pk").query.sql_with_params()
 
 
 @cache
-def _statement_without_data() -> tuple[str, tuple[Any, ...]]:
+def _statement_of_other_data() -> Statement:
+    """Find the candidates on instances with a data set of another recipe."""
+    others = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
+    others = others.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
+    planned = candidates().exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
+    return planned.filter(Exists(others)).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_without_data() -> Statement:
     truths = {f"gate_{gate.name}": gate.name == "foreign" for gate in GATES if gate.name not in CONTENTION}
-    runs = with_gates(candidates().exclude(kind=Run.Kind.LOAD)).filter(**truths)
+    runs = with_gates(_given().exclude(kind=Run.Kind.LOAD)).filter(**truths)
     first = runs.order_by("experiment", "system", "position").distinct("experiment", "system")
     return first.values("pk").query.sql_with_params()
+
+
+def _given() -> RunQuerySet:
+    """Return the queued ones of the runs whose keys go with the statement."""
+    return Run.objects.queued().filter(pk__in=RawSQL("SELECT unnest(%s::bigint[])", (KEYS,)))
+
+
+def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
+    """Return what a statement finds; of the given keys, where it takes any, and without asking where there is none."""
+    if keys is not None and not keys:
+        return []
+    sql, values = statement
+    return [key for (key,) in _rows(sql, tuple(keys if value is KEYS else value for value in values))]
+
+
+@cache
+def _statement_of_overtaken() -> Statement:
+    """Find the candidates that need two hosts, or data sets that belong to others."""
+    is_apart = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
+    return candidates().filter(is_apart | is_occupied()).values("pk").query.sql_with_params()
 
 
 def next_contended() -> list[Run]:
@@ -386,10 +425,11 @@ def next_contended() -> list[Run]:
     They come in the order of the queue, and are those that others may overtake: they need two hosts, or data sets
     that belong to others.
     """
+    keys = _keys(_statement_of_overtaken())
+    if not keys:
+        return []
     may_be_shut = (*CONTENTION, "occupied")
-    is_apart = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
-    overtaken = list(candidates().filter(is_apart | is_occupied()).values_list("pk", flat=True))
-    runs = with_gates(Run.objects.queued().filter(pk__in=overtaken)).filter(Q(gate_busy=True) | Q(gate_occupied=True))
+    runs = with_gates(Run.objects.queued().filter(pk__in=keys)).filter(Q(gate_busy=True) | Q(gate_occupied=True))
     runs = runs.filter(**{f"gate_{gate.name}": False for gate in GATES if gate.name not in may_be_shut})
     first = runs.order_by("experiment", DRIVER, "position").distinct("experiment", DRIVER)
     unread = (f"{host}__{name}" for host in (DRIVER, SERVER) for name in ("private_key", "facts"))

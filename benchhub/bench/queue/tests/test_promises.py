@@ -142,6 +142,17 @@ def test_an_experiment_on_two_servers_is_not_overtaken_for_ever_by_those_on_one(
     assert {run.experiment_id for run in reserved().values()} == {both.pk}
 
 
+def test_of_those_that_wait_for_the_same_until_the_same_moment_only_the_first_has_a_promise(smaller):
+    first, second = smaller
+    planned(first, recipe="small")
+    assert len(reserved()) == 1
+    both = planned(first, second, recipe="large")
+    later = planned(first, second, recipe="other")
+    assert reserved() == {}
+    assert {promise.run.experiment_id for promise in Promise.objects.select_related("run")} == {both.pk}
+    assert "nothing later starts there before it" in reasons(later.runs.first())
+
+
 def test_a_short_experiment_uses_a_server_that_another_waits_to_have_with_a_second_one(smaller):
     first, second = smaller
     planned(first, recipe="small", seconds=3600)
