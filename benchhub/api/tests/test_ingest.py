@@ -1,6 +1,7 @@
 import gzip
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,13 @@ from django.apps import apps
 from django.urls import reverse
 
 from benchhub.accounts import tokens
+from benchhub.accounts.models import Answer
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.api.conftest import program
 from benchhub.bench.models import Delivery, Evidence, Experiment, Result, Run, System
+from benchhub.bench.results import import_store
 from benchhub.catalog.models import Configuration, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -345,6 +348,17 @@ def test_a_key_makes_a_delivery_once(courier):
         answer = send_lines(courier, numbers(), headers={"Idempotency-Key": "job-1"})
         assert answer.status_code == 201
     assert Run.objects.count() == 1
+
+
+def test_a_delivery_whose_process_ends_leaves_nothing_and_sent_again_with_its_key_is_stored_once(courier, monkeypatch):
+    monkeypatch.setattr(import_store, "PART_LINES", 1)
+    lines, headers = [numbers(clients=clients) for clients in (1, 2)], {"Idempotency-Key": "job-2"}
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(import_store._Parts, "stored", sys.exit)
+        send_lines(courier, *lines, headers=headers)
+    assert not Run.objects.exists() and not Delivery.objects.exists() and not Answer.objects.exists()
+    assert [send_lines(courier, *lines, headers=headers).status_code for _ in range(2)] == [201, 201]
+    assert (Run.objects.count(), Delivery.objects.count()) == (2, 1)
 
 
 def test_only_the_scope_ingest_brings_results_in(catalogue):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from django.db import connection, models
 from django.db.models import Avg, Count, Max, Min, Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Exp, Ln
 
 from .states import State
@@ -67,6 +68,11 @@ def newest_keys(levels: Iterable[LevelKey]) -> list[int]:
         return [key for (key,) in cursor.fetchall()]
 
 
+def among(keys: Sequence[int]) -> Q:
+    """Return the condition that a run has one of these keys; of hundreds a list of values takes long to prepare."""
+    return Q(pk__in=RawSQL("SELECT unnest(%s::bigint[])", (list(keys),)))
+
+
 class LevelQuerySet(models.QuerySet[Row]):
     def counted(self) -> Self:
         """Return the runs that may become points: measured, ended well, and not set aside."""
@@ -78,7 +84,7 @@ class LevelQuerySet(models.QuerySet[Row]):
 
     def newest(self) -> Self:
         """Return the counted ones of these runs, of each level or rate the MOST_REPEATS newest."""
-        return self.filter(pk__in=newest_keys(self.filter(ENDED_WELL).order_by().values_list(*LEVEL).distinct()))
+        return self.filter(among(newest_keys(self.filter(ENDED_WELL).order_by().values_list(*LEVEL).distinct())))
 
     def levels(self) -> list[Level]:
         """Return the levels of the curves that these runs are part of, each with the geometric mean of its repeats."""

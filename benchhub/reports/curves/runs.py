@@ -89,8 +89,8 @@ class CurveRun(_Columns, Standing):
 
     @property
     def alike(self) -> tuple[Any, ...]:
-        """Return what runs have in common that are counted together."""
-        return (*(getattr(self, name) for name in TALLY), self.set_aside_at is not None)
+        """Return what runs have in common that are counted together: the columns of TALLY, and whether set aside."""
+        return *self[1:8], self.set_aside_at is not None
 
 
 OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts"}
@@ -124,7 +124,7 @@ def _rows(runs: RunQuerySet, tallies: Sequence[CurveRun]) -> list[CurveRun]:
     if any(tally.runs > levels.MOST_REPEATS for tally in tallies):
         newest = levels.newest_keys((*tally.level, 0) for tally in tallies if tally.is_of_curve)
         others = _newest_others(rows) if any(tally.is_final and not tally.is_of_curve for tally in tallies) else []
-        rows = rows.filter(pk__in=[*newest, *others])
+        rows = rows.filter(levels.among([*newest, *others]))
     left_out = {tally.level: tally.runs - levels.MOST_REPEATS for tally in tallies if _is_long(tally)}
     values = _with_facts(rows).order_by("experiment", "position").values_list(*COLUMNS)
     return [CurveRun(*row, 1, left_out.get((*row[1:4], row[5]), 0)) for row in values]

@@ -84,7 +84,7 @@ def _results(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the newest runs of each rate as columns, with how many older ones of it are left out."""
     rows = experiment.runs.filter(levels.ENDED_WELL, rate_tps__gt=0).order_by().values_list(*levels.LEVEL)
     numbers = {tuple(key): number for *key, number in rows.annotate(Count("pk"))}
-    runs = Run.objects.counted().filter(pk__in=levels.newest_keys(numbers)).order_by("position")
+    runs = Run.objects.counted().filter(levels.among(levels.newest_keys(numbers))).order_by("position")
     values = runs.values("pk", *levels.LEVEL, *RESULT, duration_s=DURATION_S, **MEASURES)
     return [{**row, "left_out": _left_out(numbers[tuple(row[name] for name in levels.LEVEL)])} for row in values]
 

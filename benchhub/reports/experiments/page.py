@@ -94,7 +94,7 @@ class ExperimentPage:
     def growth(self) -> growth.Shown | None:
         return growth.shown(self.experiment)
 
-    @property
+    @cached_property
     def added(self) -> int:
         """Count the runs beyond the repeats of the plan; a plan that grows has none."""
         return 0 if self.experiment.grows else queries.added(self.experiment)

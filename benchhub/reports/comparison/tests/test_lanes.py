@@ -6,6 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from benchhub.bench import testing
+from benchhub.reports.comparison.answers import lanes
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
 from benchhub.reports.testing import key
@@ -24,12 +25,12 @@ def test_a_single_run_twice_as_fast_lies_at_its_ratio_and_the_axis_reaches_a_lit
     experiment = testing.make_experiment(systems, name="Twice")
     for system, tps in zip(systems, (1000.0, 2000.0), strict=True):
         testing.succeeded(testing.make_run(experiment, system, 8, 1), tps)
-    lanes = lanes_of(experiment, systems)
-    (lane,) = lanes.rows
+    drawn = lanes_of(experiment, systems)
+    (lane,) = drawn.rows
     assert [(dot.series, dot.x) for dot in lane.dots] == [(1, "97.17"), (0, "50.00")]
     assert (lane.middle, lane.low, lane.width) == ("97.17", "97.17", "0.00")
     assert (lane.verdict, lane.is_shown) == ("not tested", False)
-    assert (lanes.first, lanes.last) == (f"{2**-1.06:.2f}x", f"{2**1.06:.2f}x")
+    assert (drawn.first, drawn.last) == (f"{2**-1.06:.2f}x", f"{2**1.06:.2f}x")
     slow, fast = (system.runs.get() for system in systems)
     assert [(repeat.run, repeat.series, repeat.value) for repeat in lane.repeats] == [
         (slow.pk, 0, "1,000"), (fast.pk, 1, "2,000"),
@@ -37,12 +38,12 @@ def test_a_single_run_twice_as_fast_lies_at_its_ratio_and_the_axis_reaches_a_lit
 
 
 def test_repeats_that_are_told_apart_say_which_is_more_and_alike_ones_show_no_difference(repeated, systems):
-    lanes = lanes_of(repeated, systems)
-    assert [lane.clients for lane in lanes.rows] == [1, 8, 32]
-    assert lanes.rows[0].verdict == "no difference shown"
-    assert not lanes.rows[0].is_shown
-    assert (lanes.rows[1].verdict, lanes.rows[1].is_shown) == ("PostgreSQL 18 more", True)
-    assert len(lanes.rows[1].dots) == 10
+    first, second, third = lanes_of(repeated, systems).rows
+    assert [lane.clients for lane in (first, second, third)] == [1, 8, 32]
+    assert first.verdict == "no difference shown"
+    assert not first.is_shown
+    assert (second.verdict, second.is_shown) == ("PostgreSQL 18 more", True)
+    assert len(second.dots) == 10
 
 
 def test_noise_of_a_per_mille_does_not_fill_the_axis(systems):
@@ -53,3 +54,11 @@ def test_noise_of_a_per_mille_does_not_fill_the_axis(systems):
     (lane,) = lanes_of(experiment, systems).rows
     widest = 50 * math.log(1.001) / (1.06 * math.log(1.05))
     assert all(abs(float(dot.x) - 50) <= widest + 0.01 for dot in lane.dots)
+
+
+def test_of_many_repeats_the_last_are_listed_the_others_counted_and_all_are_dots(repeated, systems, monkeypatch):
+    monkeypatch.setattr(lanes, "MOST_LISTED", 2)
+    lane = lanes_of(repeated, systems).rows[1]
+    runs = [run.pk for system in systems for run in system.runs.filter(clients=lane.clients).order_by("position")[3:]]
+    assert [repeat.run for repeat in lane.repeats] == runs
+    assert (lane.unlisted, lane.runs, len(lane.dots)) == (6, 10, 10)
