@@ -127,7 +127,7 @@ def _rows(runs: RunQuerySet, tallies: Sequence[CurveRun]) -> list[CurveRun]:
         rows = rows.filter(levels.among([*newest, *others]))
     left_out = {tally.level: tally.runs - levels.MOST_REPEATS for tally in tallies if _is_long(tally)}
     values = _with_facts(rows).order_by("experiment", "position").values_list(*COLUMNS)
-    return [CurveRun(*row, 1, left_out.get((*row[1:4], row[5]), 0)) for row in values]
+    return [CurveRun._make((*row, 1, left_out.get((*row[1:4], row[5]), 0))) for row in values]
 
 
 def _is_long(tally: CurveRun) -> bool:

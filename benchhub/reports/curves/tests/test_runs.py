@@ -101,6 +101,17 @@ def test_a_run_set_aside_makes_room_for_an_older_one(experiment, django_user_mod
     assert "1 of 17 runs was set aside by a person." in texts(experiment)
 
 
+def test_of_runs_set_aside_the_newest_are_read_and_all_are_counted(experiment, django_user_model):
+    ada = django_user_model.objects.create_superuser("ada")
+    runs = [measure(experiment, 50.0, days=repeat, repeat=repeat) for repeat in range(50, 55)]
+    for run in runs:
+        aside.set_aside(run, ada, "A backup ran.")
+    rows = queries.curve_runs(experiment)
+    assert [row.pk for row in rows if row.set_aside_at and row.has_result] == [run.pk for run in runs[:MOST]]
+    counts = curve_runs.counts(rows)
+    assert (counts.runs, counts.aside, counts.measured, counts.failed, counts.left_out) == (21, 5, 4, 4, 0)
+
+
 def test_each_protocol_has_levels_of_its_own(experiment, system):
     other = testing.Protocol.stored({"path": "tcp"})
     for repeat in range(20, 24):
