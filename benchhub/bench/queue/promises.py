@@ -48,8 +48,7 @@ def _in_order(runs: Iterable[Run], free: _Free) -> Iterator[Promise]:
     """Yield the promises that hold back anything: one that starts no earlier than one before it does not."""
     first: dict[str, datetime] = {}
     for run in runs:
-        names, starts_at = free.needs(run)
-        for name in names if starts_at else ():
+        for name, starts_at in free.needs(run).items():
             if name not in first or starts_at < first[name]:
                 first[name] = starts_at
                 yield Promise(resource=name, run=run, starts_at=starts_at)
@@ -83,15 +82,16 @@ class _Free:
         lost = Hold.objects.filter(is_lost).values_list("resource", flat=True)
         return cls(_now(), dict(_expected_ends()), frozenset(lost), _instances(), _left_s())
 
-    def needs(self, run: Any) -> tuple[Sequence[str], datetime | None]:
-        """Return what is promised to the run, and from when; None where nobody knows when that ends."""
+    def needs(self, run: Any) -> dict[str, datetime]:
+        """Return what is promised to the run, and from when; nothing where nobody knows when that is free."""
         if run.gate_occupied:
-            instances = self.instances[run.experiment_id]
-            return [f"data:{instance}" for instance in instances], self._data_sets_at(run.experiment_id, instances)
+            instances = self.instances.get(run.experiment_id, ())  # none where another worker has just begun on them
+            starts_at = self._data_sets_at(run.experiment_id, instances)
+            return {f"data:{instance}": starts_at for instance in instances}
         names = gates.resources(run)
         if self.lost.intersection(names):
-            return names, None  # the rest goes to whoever can use it
-        return names, max(self.ends.get(name, self.now) for name in names)
+            return {}  # the rest goes to whoever can use it
+        return dict.fromkeys(names, max(self.ends.get(name, self.now) for name in names))
 
     def _data_sets_at(self, experiment: int, instances: Sequence[int]) -> datetime:
         """Return when all instances of an experiment are free, as it begins on all of them together."""
@@ -101,7 +101,7 @@ class _Free:
 
 def _now() -> datetime:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT now()")
+        cursor.execute("SELECT statement_timestamp()")
         return cast(datetime, cursor.fetchone()[0])
 
 
