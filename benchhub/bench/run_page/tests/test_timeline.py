@@ -139,6 +139,13 @@ def test_series_of_other_steps_and_lengths_share_the_seconds():
     assert [line.values for panel in timeline.first for line in panel.lines] == [(15.0, 30.0), (50.0, 70.0)]
 
 
+def test_the_more_lines_stand_on_a_page_the_fewer_moments_each_has():
+    """7,200 values are 200 of 36 lines, so that 600 s are drawn by steps of 3 s; 12 lines keep every second."""
+    lines = [Source("Waits", "sessions", f"LWLock:{n}", 1.0, [1.0] * 600, is_area=True) for n in range(36)]
+    assert (Timeline(lines).step_s, len(Timeline(lines).seconds)) == (3, 200)
+    assert (Timeline(lines[:12]).step_s, Timeline(lines[:12]).is_averaged) == (1, False)
+
+
 def test_panels_lie_above_each_other_and_never_over_each_other():
     sources = [Source(f"P{i}", "1/s", "a", 1.0, [1.0]) for i in range(40)]
     layout = draw([1], [], Timeline(sources).further)["layout"]

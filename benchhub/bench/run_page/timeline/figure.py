@@ -137,7 +137,8 @@ def _mark(kind: str, span: Span, top: float, text: str = "") -> dict[str, Any]:
 
 def _drawn(value: float) -> float:
     """Round a value to the digits that are read beside the time cursor: a page with ten minutes of lines is light."""
-    return float(f"{value:.4g}" if abs(value) >= 1000 else f"{value:.3g}")
+    rounded = float(f"{value:.4g}" if abs(value) >= 1000 else f"{value:.3g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from benchhub.analysis.doubts.pins import EVIDENCE, Grid
 from benchhub.bench.models import RunTelemetry, Series
 from runners.telemetry.metrics import BY_NAME, DRIVER_PREFIX, WAIT_PANEL, WAIT_PREFIX
 
-MOST_MOMENTS = 600
+# Of the first panels together: what is drawn at once takes some 17 kB of a page that may have 30.
+MOST_MOMENTS, FEWEST_MOMENTS, MOST_VALUES = 600, 120, 7_200
 THROUGHPUT, LATENCY = "Throughput", "Latency"
 OF_DRIVER = " of the driver"
 FIRST = (THROUGHPUT, LATENCY, "CPU", "Disks", WAIT_PANEL, f"CPU{OF_DRIVER}")
@@ -70,7 +71,13 @@ class Timeline:
     def step_s(self) -> int:
         longest_s = max((source.end_s for source in self.sources), default=0)
         coarsest_s = max((source.step_s for source in self.sources), default=1)
-        return max(math.ceil(coarsest_s), math.ceil(longest_s / MOST_MOMENTS), 1)
+        return max(math.ceil(coarsest_s), math.ceil(longest_s / self._most_moments), 1)
+
+    @property
+    def _most_moments(self) -> int:
+        """Return into how many moments so many lines are divided: the more lines, the fewer."""
+        lines = sum(source.panel in FIRST and not _is_zero(source) for source in self.sources)
+        return max(FEWEST_MOMENTS, min(MOST_MOMENTS, MOST_VALUES // max(lines, 1)))
 
     @cached_property
     def seconds(self) -> list[int]:
