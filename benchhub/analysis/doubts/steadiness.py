@@ -170,9 +170,10 @@ def findings(steadiness: Steadiness) -> list[tuple[str, tuple[Span, ...]]]:
 
 
 def _stalls_sentence(stalls_s: Sequence[float]) -> str:
-    if len(stalls_s) == 1:
-        return f"The load stood still once, for {stalls_s[0]:g} s (below a tenth of its median throughput)."
+    times = f"once, for {stalls_s[0]:g} s"
+    if len(stalls_s) > 1:
+        times = f"{len(stalls_s)} times, for {max(stalls_s):g} s at the longest"
     return (
-        f"The load stood still {len(stalls_s)} times, for {max(stalls_s):g} s at the longest "
-        "(below a tenth of its median throughput)."
+        f"The load stood still {times} (below a tenth of its median throughput), which lowers the mean. Look at what "
+        "else happened then."
     )

@@ -23,6 +23,7 @@ FAILED_SHARE = 0.01
 SHORT_SHARE = 0.95
 COLD_FACTOR = 2.0
 COLD_BLOCKS = 0.1
+LOST_REMEDY = "Their pages say why: run them again."
 
 WORDS = {
     0: "no reason for doubt was found",
@@ -166,7 +167,10 @@ def _failures(facts: RunFacts) -> Iterator[Doubt]:
     if not facts.failed_transactions:
         return
     share = facts.failed_transactions / (facts.failed_transactions + (facts.transactions or 0))
-    text = f"{facts.failed_transactions:,} transactions failed ({share:.2g} of all); they are in no throughput."
+    text = (
+        f"{count(facts.failed_transactions, 'transaction')} failed ({100 * share:.2g}% of all): the server worked on "
+        "them, and they are in no throughput. The log of errors says why."
+    )
     yield Doubt("failures", text, Weight.DOUBTFUL if share >= FAILED_SHARE else Weight.SLIGHT)
 
 
@@ -264,7 +268,7 @@ def _few_repeats(facts: CurveFacts) -> Iterator[Doubt]:
 
 def _lost(facts: CurveFacts) -> Iterator[Doubt]:
     if facts.lost:
-        text = f"{facts.lost} of {facts.planned} runs failed, so the curve has fewer points."
+        text = f"{facts.lost} of {facts.planned} runs failed, so the curve has fewer points. {LOST_REMEDY}"
         yield Doubt("runs-lost", text)
 
 
@@ -274,12 +278,15 @@ def _changed_host(facts: CurveFacts) -> Iterator[Doubt]:
         if run_facts.facts_digest:
             states.setdefault(run_facts.facts_digest, []).append(run)
     if len(states) > 1:
-        parts = "; ".join(_runs(runs) for runs in states.values())
-        text = (
-            f"Host or server were found in {len(states)} states during this curve: {parts}. "
-            "Its points may differ by that."
-        )
-        yield Doubt("host-changed", text)
+        yield Doubt("host-changed", changed_host(_runs(runs) for runs in states.values()))
+
+
+def changed_host(groups: Iterable[str]) -> str:
+    """Say that a host or server changed within a curve; each group names the runs that found it in one state."""
+    return (
+        f"The host or the server changed during this curve ({'; '.join(groups)}), so its points may differ for that "
+        "reason alone. Compare the facts of these runs, and repeat those that differ."
+    )
 
 
 def _colder_than_others(facts: CurveFacts) -> Iterator[Doubt]:
@@ -305,8 +312,8 @@ def _outliers(facts: CurveFacts) -> Iterator[Doubt]:
         if index is not None:
             fellows = f"its {len(values) - 1} fellows at {clients} clients ({RULE})"
             text = (
-                f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure. Where its page says "
-                "why, set it aside."
+                f"Run {list(values)[index]} lies far from {fellows}. It is kept in every figure, and moves the mean. "
+                "Where its page says why, set it aside."
             )
             yield Doubt("outlier", text)
 

@@ -86,7 +86,10 @@ def uneven_threads(plan: Planned) -> str:
     if not uneven:
         return ""
     levels = spell(uneven)
-    return f"At {levels} clients the threads do not divide the clients: some threads carry more of them than others."
+    return (
+        f"At {levels} clients the threads do not divide the clients: some threads carry more of them than others. "
+        "Choose threads that do."
+    )
 
 
 def beyond_memory(plan: Planned) -> str:
@@ -94,7 +97,8 @@ def beyond_memory(plan: Planned) -> str:
         return ""
     return (
         f"The data set of {plan.size} takes about {_gb(plan.data_set_bytes)}, more than the "
-        f"{_gb(plan.memory_bytes)} of memory of {plan.server}: this measures its disks as well."
+        f"{_gb(plan.memory_bytes)} of memory of {plan.server}: this measures its disks as well. "
+        "Take a smaller scale to measure memory and CPU alone."
     )
 
 
@@ -108,7 +112,7 @@ def beyond_disk(plan: Planned) -> str:
         return ""
     return (
         f"The data set of {plan.size} takes about {_gb(plan.data_set_bytes)}, but only {_gb(plan.free_bytes)} are "
-        f"free in {plan.folder} of {plan.server}: its load may fail."
+        f"free in {plan.folder} of {plan.server}: its load may fail. Free some, or take a smaller scale."
     )
 
 
@@ -191,7 +195,10 @@ def without_spread(plan: Planned) -> str:
 def on_one_machine(plan: Planned) -> str:
     if plan.server != plan.driver:
         return ""
-    return f"Client and server share one machine ({plan.driver}): the client takes CPU time from the server."
+    return (
+        f"Client and server share one machine ({plan.driver}): the client takes CPU time from the server, so TPS are "
+        "lower than with a driver of its own."
+    )
 
 
 def warmed_for_nothing(plan: Planned) -> str:

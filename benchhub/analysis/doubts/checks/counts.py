@@ -27,7 +27,8 @@ def logged_count(evidence: Evidence) -> Finding | None:
         return None
     sampling_text = "" if rate == 1 else f" x sampling rate {rate:.4g} = {expected:,.0f} +/- {allowed:,.0f}"
     return "logged-count", (
-        f"The log has {logged_count:,} transactions, but pgbench counted {evidence.transactions:,}{sampling_text}."
+        f"The log has {logged_count:,} transactions, but pgbench counted {evidence.transactions:,}{sampling_text}. "
+        "One of them is wrong: run it again."
     )
 
 
@@ -49,11 +50,12 @@ def commits(evidence: Evidence) -> Finding | None:
     load_text = f"pgbench's {evidence.transactions:,} transactions need {expected:,}"
     counts_text = f"the server counted {growth:,} commits, {load_text}"
     if growth < expected:
-        return "commits-missing", f"Too few: {counts_text}."
+        return "commits-missing", f"Too few: {counts_text}. Not all was committed there, or one count is wrong."
     if growth > expected + allowance:
         return (
             "commits-beside",
-            f"Too many: {counts_text} (and up to {allowance:,} beside): was there other load?",
+            f"Too many: {counts_text} (and up to {allowance:,} beside). Other load may have slowed the run: find it, "
+            "and run again.",
         )
     return None
 
@@ -72,7 +74,7 @@ def few_transactions(evidence: Evidence) -> Finding | None:
         return None
     return "few-transactions", (
         f"{evidence.transactions:,} transactions by {evidence.clients} clients are fewer than "
-        f"{FEWEST_TRANSACTIONS_PER_CLIENT} each: TPS depends on where the run happened to end."
+        f"{FEWEST_TRANSACTIONS_PER_CLIENT} each: TPS depends on where the run happened to end. Run longer."
     )
 
 
@@ -111,7 +113,8 @@ def late(evidence: Evidence) -> Finding | None:
     if evidence.late_transactions <= evidence.transactions:
         return None
     return "late-count", (
-        f"{evidence.late_transactions:,} transactions were above the latency limit, of {evidence.transactions:,}."
+        f"{evidence.late_transactions:,} transactions were above the latency limit, more than the "
+        f"{evidence.transactions:,} that there were."
     )
 
 

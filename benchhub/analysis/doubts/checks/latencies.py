@@ -43,7 +43,7 @@ def littles_law(evidence: Evidence) -> Finding | None:
     # What old versions leave out as connecting, they may overstate.
     overstated = 1.0 if evidence.connect_each else rate / (evidence.tps_including or rate or 1.0)
     if least > evidence.clients * (1 + tolerance) * max(1.0, overstated):
-        return "littles-law", f"{product}, more than the {evidence.clients} there were."
+        return "littles-law", f"{product}, more than the {evidence.clients} there were: TPS or latency is wrong."
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
     if evidence.rate_limited or failed_share > FAILED_SHARE_IGNORED:
         return None
@@ -157,7 +157,7 @@ def _falls(chain: Iterable[tuple[str, float | None]]) -> Iterator[Finding]:
         if lower_ms > upper_ms * 1.02 + PRINTED_MS:
             yield (
                 "latency-order",
-                f"The {lower_name} of {lower_ms:.4g} ms is above the {upper_name} of {upper_ms:.4g} ms.",
+                f"The {lower_name} of {lower_ms:.4g} ms is above the {upper_name} of {upper_ms:.4g} ms: one is wrong.",
             )
 
 

@@ -12,5 +12,8 @@ def threads(evidence: Evidence) -> Finding | None:
     if threads > clients:
         return "threads-beyond-clients", f"{threads} threads for {clients} clients: pgbench uses {clients}."
     if clients % threads:
-        return "threads-uneven", f"{clients} clients cannot be divided evenly over {threads} threads."
+        return "threads-uneven", (
+            f"{clients} clients cannot be divided evenly over {threads} threads, so some wait longer than others. Take "
+            "threads that divide the clients."
+        )
     return None

@@ -9,7 +9,7 @@ from itertools import pairwise
 from benchhub.analysis.curves import curve
 from benchhub.analysis.doubts.alike import gathered
 from benchhub.analysis.doubts.doubt import CONTRADICTIONS, Doubt, Weight
-from benchhub.analysis.doubts.verdict import WORDS, Verdict
+from benchhub.analysis.doubts.verdict import LOST_REMEDY, WORDS, Verdict, changed_host
 from benchhub.analysis.statistics import drift
 from benchhub.analysis.words import count, word
 from benchhub.bench.plan.warnings import described_twice
@@ -133,26 +133,24 @@ def _changed_facts(entry: Entry) -> Iterator[Doubt]:
         if (digest := run.facts_digest) and not run.set_aside_at:
             by_digest.setdefault(digest, []).append(str(run.pk))
     if len(by_digest) > 1:
-        parts = "; ".join(f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
-        text = (
-            f"Host or server were found in {len(by_digest)} states during this curve: {parts}. "
-            "Its points may differ by that."
-        )
-        yield Doubt("host-changed", text)
+        groups = (f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
+        yield Doubt("host-changed", changed_host(groups))
 
 
 def _unfinished(entry: Entry) -> Iterator[Doubt]:
     counts = curve_runs.counts(entry.runs)
     runs_text = count(counts.counting, "run")
     if counts.unfinished:
-        yield Doubt("runs-to-come", f"Still to come: {counts.unfinished} of {counts.counting} runs.")
+        yield Doubt("runs-to-come", f"{counts.unfinished} of {runs_text} are still to come: the figures may change.")
     if counts.failed:
-        yield Doubt("runs-lost", f"{counts.failed} of {runs_text} failed, so the curve has fewer points.")
+        text = f"{counts.failed} of {runs_text} failed, so the curve has fewer points. {LOST_REMEDY}"
+        yield Doubt("runs-lost", text)
     if aside := counts.aside:
-        text = f"{aside} of {count(counts.runs, 'run')} {word('was', aside, 'were')} set aside by a person."
-        yield Doubt("runs-aside", text)
+        text = f"{aside} of {count(counts.runs, 'run')} {word('was', aside, 'were')} set aside by a person"
+        yield Doubt("runs-aside", f"{text}, and {word('counts', aside, 'count')} in no figure.")
     if cancelled := counts.cancelled:
-        yield Doubt("runs-cancelled", f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled.")
+        text = f"{cancelled} of {runs_text} {word('was', cancelled, 'were')} cancelled"
+        yield Doubt("runs-cancelled", f"{text}, so the curve has fewer points.")
 
 
 def _of_runs(entry: Entry, sentences: Mapping[str, str]) -> Iterator[Doubt]:

@@ -65,7 +65,7 @@ def test_runs_in_other_states_take_no_measured_run_out_of_its_level_and_are_all_
     assert (level(experiment).throughput.n, level(experiment).left_out) == (3, 0)
     assert level(experiment).throughput.mean == pytest.approx(400.0)  # (200 x 400 x 800) ** (1/3)
     text = " ".join(texts(experiment))
-    assert "Still to come: 4 of 16 runs." in text
+    assert "4 of 16 runs are still to come" in text
     assert "4 of 16 runs failed" in text and "4 of 16 runs were cancelled" in text
     assert "older" not in text
     assert "newest-runs" not in verdicts.of_curve(queries.curve_runs(experiment)).codes
@@ -98,7 +98,7 @@ def test_a_run_set_aside_makes_room_for_an_older_one(experiment, django_user_mod
     aside.set_aside(newest, django_user_model.objects.create_superuser("ada"), "A backup ran.")
     assert level(experiment).throughput.mean == pytest.approx(400.0)
     assert level(experiment).left_out == 0
-    assert "1 of 17 runs was set aside by a person." in texts(experiment)
+    assert "1 of 17 runs was set aside by a person, and counts in no figure." in texts(experiment)
 
 
 def test_of_runs_set_aside_the_newest_are_read_and_all_are_counted(experiment, django_user_model):

@@ -120,7 +120,7 @@ def test_a_comparison_says_how_many_of_its_runs_were_set_aside(reader, runs, ada
     aside.set_aside(runs[2], ada, "A backup ran.")
     key = f"{runs[0].experiment_id}-{runs[0].system_id}"
     page = reader.get(reverse("compare"), {"curve": key})
-    assertContains(page, "1 of 3 runs was set aside by a person.")
+    assertContains(page, "1 of 3 runs was set aside by a person, and counts in no figure.")
     assertNotContains(page, "failed, so the curve")
 
 
