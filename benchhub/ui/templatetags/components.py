@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from django import template
 from django.db.models import Model
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from benchhub.analysis import words
 
 register = template.Library()
 register.filter("count", words.count)
+SUM = re.compile(r"([\d,.]+ [A-Z]{3})( over \d+ years?)$")
 LONG = 4  # times what is shown first
+MOST_COLUMNS = 4  # a row of more is as long on a phone as two
 
 
 @register.simple_block_tag
@@ -35,12 +40,25 @@ def fold(content: str, title: str, anchor: str, *, is_open: bool = False) -> Saf
 
 
 @register.simple_block_tag
-def first_rows(content: str, rows: int, title: str, anchor: str, first: int = 4) -> SafeString:
-    """Draw rows of which a phone shows the `first` 2, 3 or 4, and half of that of a long list, until asked for all."""
-    if rows <= first:
+def first_rows(content: str, rows: int, title: str, anchor: str, first: int = 4, columns: int = 0) -> SafeString:
+    """Draw rows of which a phone shows the `first` 2, 3 or 4, until asked for all.
+
+    Of a long list it shows half of that, and so it does of one with many columns; a wide page folds a long list too.
+    """
+    is_long = rows > LONG * first
+    most = first // 2 if is_long or columns > MOST_COLUMNS else first
+    if rows <= most:
         return mark_safe(content)  # nosec B308
-    context = {"content": content, "title": title, "id": anchor, "first": first // 2 if rows > LONG * first else first}
+    context = {"content": content, "title": title, "id": anchor, "first": most, "is_long": is_long}
     return render_to_string("components/first_rows.html", context)
+
+
+@register.filter
+def sum_marked(verdict: str) -> SafeString:
+    """Mark the sum with which a verdict ends, '15,000 EUR over 3 years', so that it is seen first."""
+    if match := SUM.search(verdict):
+        return format_html('{}<b class="sum">{}</b>{}', verdict[: match.start()], *match.groups())
+    return format_html("{}", verdict)
 
 
 @register.simple_block_tag

@@ -3,7 +3,7 @@
 import pytest
 from django.utils.safestring import mark_safe
 
-from benchhub.ui.templatetags.components import first_rows
+from benchhub.ui.templatetags.components import first_rows, sum_marked
 
 
 def table_of(rows):
@@ -21,4 +21,20 @@ def test_of_many_rows_a_phone_shows_the_first_and_of_a_long_list_half_as_many(ro
     assert f'class="first-rows first-{first}"' in html
     assert "<table></table>" in html
     assert '<details class="all-rows" id="all">' in html and "Show all levels" in html
-    assert f"Show only the first {first}" in " ".join(html.split())  # once all are there
+    assert "Show only the first" in html  # once all are there
+
+
+def test_a_row_of_many_columns_counts_as_two_on_a_phone():
+    html = first_rows(mark_safe("<table></table>"), rows=4, title="Show all levels", anchor="all", columns=7)
+    assert 'class="first-rows first-2"' in html
+
+
+def test_only_a_long_list_is_folded_on_a_wide_page():
+    assert "is-long" not in table_of(16)
+    assert "is-long" in table_of(17)
+
+
+def test_the_sum_of_a_verdict_is_marked_and_its_names_are_text():
+    verdict = sum_marked("Cheapest: <PURE> on 18, 1,800.50 EUR over 3 years")
+    assert verdict == 'Cheapest: &lt;PURE&gt; on 18, <b class="sum">1,800.50 EUR</b> over 3 years'
+    assert sum_marked("Fastest: 18, 900 TPS at 8 clients") == "Fastest: 18, 900 TPS at 8 clients"

@@ -96,6 +96,9 @@ class Fastest(Generic[Curve]):
         lead = f"{self.entry.label} has {closest.times} that of {closest.other.label}"
         if len(self.leads) == 1:
             return self._of_two(closest, lead)
+        unsure = [other for other in self.leads if other.verdict not in (MORE, LESS)]
+        if unsure == [closest] and closest.verdict == NOT_DISTINGUISHABLE:
+            return f"{lead}: {NO_DIFFERENCE}"
         return lead if self.leader.is_sure else f"{lead}; {self.leader.words}"
 
     def _of_two(self, lead: Lead[Curve], text: str) -> str:

@@ -12,6 +12,7 @@ from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
 from benchhub.reports.sharing import publish
 from benchhub.reports.testing import both, key, list_price
+from benchhub.ui.templatetags.components import sum_marked
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,10 @@ def test_the_cheapest_is_named_with_its_total_and_what_it_saves(repeated, system
     """Hardware 5,000; per socket 5,000 + 3 x 2 x 4,200 = 30,200, of which 25,200 are 83%."""
     answer = answer_of(*keys_of(repeated, systems))
     assert answer.verdict == "Cheapest: Hardware only on PostgreSQL 18, 5,000 EUR over 3 years"
-    assert answer.sentences[0] == "25,200 EUR (83%) less than Per socket."
+    assert answer.sentences[:2] == (
+        "25,200 EUR (83%) less than Per socket.",
+        "Hardware only on PostgreSQL 16 costs as much over the term, and more per TPS.",
+    )
     assert answer.sentences[-1].startswith("Throughput at the peaks: PostgreSQL 18 has 1.12x (")
     assert answer.sentences[-1].endswith(") that of PostgreSQL 16.")
 
@@ -55,7 +59,7 @@ def test_its_figures_are_throughput_price_per_unit_and_the_total_in_its_parts(re
     assert price.notes[:2] == ("PostgreSQL 18", "next lowest: 30.20 EUR, PostgreSQL 16")
     assert price.notes[2].startswith("95% interval 26.")
     assert (total.title, total.value) == ("Total over 3 years", "30,200")
-    beside = "next lowest: 30,200 EUR, PostgreSQL 16"
+    beside = "the same, PostgreSQL 16"
     assert total.notes == ("PostgreSQL 18", beside, "hardware 5,000, licence 25,200", "exact, by the prices below")
 
 
@@ -73,6 +77,19 @@ def test_two_that_are_not_told_apart_share_the_name_of_cheapest(systems, prices)
     assert answer.verdict == "Cheapest: Hardware only, 5,000 EUR over 3 years"
     assert "PostgreSQL 18 has 1.01x (" in " ".join(answer.sentences)
     assert ") that of PostgreSQL 16: no difference shown." in " ".join(answer.sentences)
+
+
+def test_what_the_next_licence_costs_more_is_said_where_another_system_comes_between(host, systems, prices):
+    """3,000 of 8,000 are 38%; per socket 5,000 + 3 x 2 x 4,200 = 30,200, of which 25,200 are 83%."""
+    bigger = Hardware.objects.create(name="Bigger", sockets=2, cores_per_socket=10)
+    list_price("8000", hardware=bigger)
+    pair = [systems[0], testing.make_system("17", host, bigger)]
+    experiment = measured(pair, (990.0, 1000.0, 1010.0), (1090.0, 1100.0, 1110.0))
+    answer = answer_of(*keys_of(experiment, pair))
+    assert answer.sentences[:2] == (
+        "3,000 EUR (38%) less than Hardware only on PostgreSQL 17.",
+        "25,200 EUR (83%) less than the next licence, Per socket on PostgreSQL 16.",
+    )
 
 
 def test_where_the_smaller_sum_buys_dearer_transactions_both_are_named(host, systems, prices):
@@ -150,6 +167,11 @@ def test_page_and_document_show_the_same_card_and_a_link_hides_names_in_it(reade
     assert (card["kind"], card["verdict"]) == ("answer", answer.verdict)
     assert document["summary"].startswith(f"{answer.verdict}. 25,200 EUR (83%) less than Per socket.")
     page = reader.get(both(repeated, systems))
-    for text in (answer.verdict, *answer.sentences, answer.confidence.reason, *(t.value for t in answer.tiles)):
+    for text in (
+        sum_marked(answer.verdict),
+        *answer.sentences,
+        answer.confidence.reason,
+        *(t.value for t in answer.tiles),
+    ):
         assertContains(page, text)
     assertNotContains(page, "repeats?repeats=")
