@@ -30,6 +30,7 @@ MOST_BARS, BAR_HEIGHT, BAR_SPACING = 6, 18, 38  # px
 NAMES_RIGHT, BARS_LEFT, BARS_RIGHT, FIGURES_LEFT = 400, 415, 700, 890
 FULL_PERCENT = 100.0
 TICKS = 4
+CUT = "..."
 LEFT, TOP, RIGHT, BOTTOM = 170, 340, 800, 550
 PLAIN = str.maketrans({"–": "-", "−": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "…": "..."})
 Point = tuple[float, float]
@@ -44,9 +45,13 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of `width_percent` of the longest, with its name and its value as the page writes them."""
+    """A bar of `width_percent` of the longest, with its name and its value as the page writes them.
+
+    `under` ends its name, and tells bars of one name apart.
+    """
 
     name: str
+    under: str
     value: str
     width_percent: float
     series: int
@@ -105,7 +110,7 @@ def _answered(title: str, answer: Node) -> Card:
 
 
 def _bar(bar: Node) -> Bar:
-    return Bar(f"{bar['label']}, {bar['under']}", bar["value"], float(bar["width_percent"]), bar["series"])
+    return Bar(bar["label"], f", {bar['under']}", bar["value"], float(bar["width_percent"]), bar["series"])
 
 
 def _curves(plotly: Node) -> Iterator[Curve]:
@@ -189,7 +194,7 @@ def _bars(pen: _Pen, card: Card) -> None:
         middle = TOP + 12 + BAR_SPACING * number
         right = BARS_LEFT + bar.width_percent / FULL_PERCENT * (BARS_RIGHT - BARS_LEFT)
         colour = COLOURS[bar.series % len(COLOURS)]
-        pen.text(MARGIN, middle, bar.name, 22, INK, anchor="lm", width=NAMES_RIGHT - MARGIN)
+        pen.text(MARGIN, middle, bar.name, 22, INK, anchor="lm", width=NAMES_RIGHT - MARGIN, ending=bar.under)
         pen.box(BARS_LEFT, middle - BAR_HEIGHT / 2, right, middle + BAR_HEIGHT / 2, colour)
         pen.text(right + 12, middle, bar.value, 22, INK, anchor="lm")
 
@@ -243,13 +248,20 @@ class _Pen:
             self.canvas.ellipse([across - radius, down - radius, across + radius, down + radius], fill=colour)
 
     def text(
-        self, x: float, y: float, text: str, size: int, colour: str, *, anchor: str = "la", width: float = math.inf
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: int,
+        colour: str,
+        *,
+        anchor: str = "la",
+        width: float = math.inf,
+        ending: str = "",
     ) -> None:
-        """Write a text, cut where it is wider than `width`."""
-        font, drawable = _font(size), _drawable(text)
-        while len(drawable) > 3 and font.getlength(drawable) > FINER * width:
-            drawable = drawable.removesuffix("...")[:-1].rstrip() + "..."
-        self.canvas.text((FINER * x, FINER * y), drawable, fill=colour, font=font, anchor=anchor)
+        """Write a text, cut where it is wider than `width`; its ending stays whole where there is room for it."""
+        cut = _cut(_drawable(text), _drawable(ending), size, width)
+        self.canvas.text((FINER * x, FINER * y), cut, fill=colour, font=_font(size), anchor=anchor)
 
     def lines(self, x: float, y: float, text: str, size: int, colour: str, *, most: int) -> float:
         """Write a text wrapped at words and cut after `most` lines. Return where the next line would begin."""
@@ -257,6 +269,16 @@ class _Pen:
             self.text(x, y, line, size, colour, width=WIDTH - 2 * MARGIN)
             y += size * 1.3
         return y
+
+
+def _cut(text: str, ending: str, size: int, width: float) -> str:
+    """Return the text cut so that it and its ending fit; an ending too wide by itself is cut with the text."""
+    font, room = _font(size), FINER * width
+    if font.getlength(CUT + ending) > room:
+        text, ending = text + ending, ""
+    while len(text) > len(CUT) and font.getlength(text + ending) > room:
+        text = text.removesuffix(CUT)[:-1].rstrip() + CUT
+    return text + ending
 
 
 def _wrapped(text: str, size: int, most: int) -> list[str]:

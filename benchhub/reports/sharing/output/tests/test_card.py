@@ -35,7 +35,7 @@ def test_a_card_draws_the_bars_and_figures_of_the_answer_and_no_throughput_where
     picture = card.card(canonical.from_bytes(bytes(snapshot.content)))
     # 12.5% off: a machine for 5,000 EUR, alone or with 20 cores at 1,800 EUR a year for 3 years.
     assert (picture.title, picture.axis) == ("16 or 18 on quokka", "Total over 3 years")
-    names = [(bar.name, bar.value, bar.series) for bar in picture.bars]
+    names = [(bar.name + bar.under, bar.value, bar.series) for bar in picture.bars]
     assert names == [
         ("Hardware only, PostgreSQL 18", "4,375 EUR", 1),
         ("Hardware only, PostgreSQL 16", "4,375 EUR", 0),
@@ -45,6 +45,14 @@ def test_a_card_draws_the_bars_and_figures_of_the_answer_and_no_throughput_where
     assert [bar.width_percent for bar in picture.bars] == [4.42, 4.42, 100.0, 100.0]
     assert picture.figures == (("Throughput", "1,120 TPS"), ("Price per TPS", "3.91 EUR"), (picture.axis, "4,375 EUR"))
     assert picture.curves == ()
+
+
+def test_a_name_too_long_for_its_bar_keeps_the_system_that_tells_it_from_the_next():
+    whole = card._cut("PostgresPURE, per socket", ", PostgreSQL 18", 22, 10_000)
+    assert whole == "PostgresPURE, per socket, PostgreSQL 18"
+    short = card._cut("PostgresPURE, per socket", ", PostgreSQL 18", 22, 300)
+    assert short.startswith("Postgres") and short.endswith("..., PostgreSQL 18")
+    assert card._cut("PostgresPURE", ", a system with a very long name", 22, 200).endswith("...")
 
 
 def test_a_card_without_an_answer_draws_the_curves_of_its_first_figure(snapshot):
