@@ -37,6 +37,7 @@ CLOSED = {
     "expired": (410, "This link has expired", "Ask whoever sent it to you for a new one."),
     "paused": (403, "This link is paused", "It may be opened again: try later, or ask whoever sent it to you."),
 }
+BUSY_TITLE = "Please come back in a moment"
 NO_LINK = (404, "There is nothing at this address", "Check that you have the whole of it.")
 
 
@@ -113,8 +114,9 @@ def _closed_page(link: Link | None) -> HttpResponse:
 
 
 def _busy(error: BusyError) -> HttpResponse:
-    headers = {"Retry-After": str(RETRY_S)}
-    return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8", headers=headers)
+    page = _rendered("shared/closed.html", {"title": BUSY_TITLE, "sentence": str(error)}, 503)
+    page.headers["Retry-After"] = str(RETRY_S)
+    return page
 
 
 def _password_page(request: HttpRequest, link: Link, token: str, *, is_late: bool) -> HttpResponse:

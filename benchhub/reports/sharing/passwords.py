@@ -26,7 +26,7 @@ TRIES, TRIES_OF_AREA, TRIES_OF_GUESSERS, TRIES_OF_STRANGERS = 5, 10, 15, 30
 WAIT, KEPT_FOR = timedelta(minutes=1), timedelta(hours=1)
 COOKIE, COOKIE_AGE = "reader", timedelta(days=180)
 TOO_MANY = "Too many wrong passwords were tried. Wait a minute, then try again."
-WRONG = "This password is wrong. Ask whoever sent you the link."
+WRONG = "This password is wrong. Look for capitals and blanks, and try again."
 
 
 def key(link: Link) -> str:
