@@ -84,7 +84,7 @@ def build(
         try:
             entries.append(_entry(row, label, len(entries), curve.build(points), row_runs))
         except ValueError as error:
-            problems.append(f"{label} of '{row.experiment}' is left out: {error}")
+            problems.append(f"{label} of '{row.experiment}' is left out. {error}")
     return entries, problems
 
 

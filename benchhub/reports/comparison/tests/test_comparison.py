@@ -233,7 +233,7 @@ def test_an_address_without_any_curve_that_exists_is_not_found_and_says_what_to_
 
 def test_a_curve_without_a_result_yet_is_found_and_left_out_with_the_reason(reader, systems):
     planned = testing.make_experiment(systems)
-    assertContains(reader.get(address(key(planned, systems[0]))), "is left out: ")
+    assertContains(reader.get(address(key(planned, systems[0]))), "is left out. No run of it has ended with a result.")
 
 
 def test_curves_in_the_address_of_the_kept_comparisons_lead_to_the_page_that_compares_them(reader):
@@ -258,7 +258,7 @@ def test_facts_that_changed_between_runs_of_a_curve_are_a_doubt(reader, experime
     for run in runs:
         Found.objects.create(run=run, facts_digest=testing.sha256("old" if run is first else "new"))
     response = reader.get(both(experiment, systems))
-    assertContains(response, f"found in 2 states during this curve: run {first.pk}; runs {second.pk}")
+    assertContains(response, f"changed during this curve (run {first.pk}; runs {second.pk}")
     assertContains(response, "found in 2 states", count=1)
 
 

@@ -80,27 +80,28 @@ def levels(comparison: Comparison) -> Node:
     caption = f"Throughput in {unit}, the geometric mean of the repeats, and its ratio to {comparison.baseline.label}."
     columns = [nodes.column("Clients", is_number=True)]
     columns += [nodes.column(f"{entry.label}, {unit}", is_number=True, series=entry.series) for entry in entries]
-    rows = [_level(row, is_compared=len(entries) > 1) for row in comparison.levels]
+    rows = [_level(row, len(entries)) for row in comparison.levels]
     lead = [nodes.paragraph(f"{caption} {RATIOS}", "caption")] if len(entries) > 1 else []
     table = nodes.table("by-clients", "Throughput by clients and curve", columns, rows, style="levels")
     return nodes.section("levels", "By number of clients", [*lead, table])
 
 
-def _level(row: Row, *, is_compared: bool) -> Node:
+def _level(row: Row, curve_count: int) -> Node:
     clients = nodes.cell(f"{row.clients:,}", exact=str(row.clients))
-    return nodes.row([clients, *(_cell(cell, is_compared) for cell in row.cells)])
+    return nodes.row([clients, *(_cell(cell, curve_count) for cell in row.cells)])
 
 
-def _cell(cell: Cell | None, is_compared: bool) -> Node:
+def _cell(cell: Cell | None, curve_count: int) -> Node:
+    """Write a throughput with its ratio and spread; of two curves a tag says enough of whether it wins."""
     if cell is None:
         return nodes.cell("–", role="missing")
     spread = cell.level.throughput
     ratio_text = "baseline" if cell.is_baseline else cell.times or "not in the baseline"
-    notes = [ratio_text] if is_compared else []
+    notes = [ratio_text] if curve_count > 1 else []
     notes.append(count(spread.n, "run") + (f", {spread_words(cell)}" if spread.n > 1 else ""))
     if cell.level.doubts:
         notes.append(count(len(cell.level.doubts), "doubt"))
-    if cell.leader and cell.leader.candidates:
+    if curve_count > 2 and cell.leader and cell.leader.candidates:
         notes.append(cell.leader.words)
     mean = significant(spread.mean, spread.digits)
     tags = [tag.word for tag in cell.tags]

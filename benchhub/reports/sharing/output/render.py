@@ -39,6 +39,7 @@ FOLDED = frozenset(
     }
 )  # fmt: skip
 MOST_CELLS = 36
+MOST_FINDINGS = 2
 PLACES = (
     ("curves", "Throughput"), ("levels", "By clients"), ("prices", "Price"), ("found", "Findings and doubts"),
     ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
@@ -90,6 +91,13 @@ class DocumentPage:
         return frozenset(section["id"] for section in self.sections if _is_long(section["blocks"])) - FOLDED
 
     @property
+    def crowded(self) -> frozenset[str]:
+        """Return the sections with findings about so many curves that the reasons of each are folded below it."""
+        if self.as_report:
+            return frozenset()
+        return frozenset(section["id"] for section in self.sections if _findings(section["blocks"]) > MOST_FINDINGS)
+
+    @property
     def stem(self) -> str:
         """Return the name of its files without their kind: page.html, report.pdf."""
         return "report" if self.as_report else "page"
@@ -106,6 +114,11 @@ class DocumentPage:
 def _is_long(blocks: Sequence[Node]) -> bool:
     """Tell whether a section without a figure has more than MOST_CELLS cells and sentences."""
     return not any(block["kind"] == "figure" for block in blocks) and sum(map(_size, blocks)) > MOST_CELLS
+
+
+def _findings(blocks: Sequence[Node]) -> int:
+    """Count what leads about a curve."""
+    return sum(block.get("role") == "lead" and block.get("series") is not None for block in blocks)
 
 
 def _size(block: Node) -> int:

@@ -290,7 +290,7 @@ def test_the_report_has_the_same_sections_numbered_and_ends_with_the_settings(sh
     _, address = share()
     text = stranger.get(f"{address}report").content.decode()
     heads = [part.partition("</h2>")[0].partition(">")[2] for part in text.split("<h2")[1:]]
-    assert heads[:2] == ["Cheapest: Hardware only, 4,375 EUR over 3 years", "1. Hardware, as bought"]
+    assert heads[:2] == ['Cheapest: Hardware only, <b class="sum">4,375 EUR</b> over 3 years', "1. Hardware, as bought"]
     assert "13. Conclusions, and how sure they are" in heads
     assert heads[-2] == "15. Appendix: settings, as found"
 
