@@ -104,7 +104,7 @@ class LaboratoryPage:
             return ""
         return words.doubt(self.setup.axis, unsure[0])
 
-    @property
+    @cached_property
     def sentences(self) -> list[str]:
         groups = self.setup.groups[:MOST_SAID]
         return [words.turn(self.setup.axis, group) if self.shared_doubt else text for group, text in groups]

@@ -138,7 +138,9 @@ def test_ticks_are_round_and_about_four(highest, step):
         card.Card("測試 " * 40, "word" * 200),
         card.Card("", "", "TPS", "", (card.Curve("一" * 30, 8, ((4.0, 0.0), (4.0, 0.0))),)),
         card.Card("x " * 300, "y " * 900, "TPS", "clients", (card.Curve("long " * 30, 1, ((1.0, 1e12), (1e6, 2.0))),)),
-        card.Card("x", "", "y " * 90, bars=(card.Bar("long " * 30, "1e12 EUR", 100.0, 1),), figures=(("", "9" * 40),)),
+        card.Card(
+            "x", "", "y " * 90, bars=(card.Bar("long " * 30, "x", "1e12 EUR", 100.0, 1),), figures=(("", "9" * 40),)
+        ),
     ],
     ids=["letters that the font has not", "one level and nothing measured", "far too much", "names that do not fit"],
 )
