@@ -148,9 +148,9 @@ class Peak:
     def sentence(self) -> str:
         return {
             "": "",
-            "only": "Only one level was run, so this need not be the peak.",
-            "lowest": "This is the lowest level that was run: the peak may lie below it.",
-            "highest": "This is the highest level that was run: the peak may lie beyond it.",
+            "only": "Only one level was run, so this need not be the peak. Run more levels.",
+            "lowest": "This is the lowest level that was run: the peak may lie below it. Run fewer clients too.",
+            "highest": "This is the highest level that was run: the peak may lie beyond it. Run more clients too.",
         }[self.edge]
 
 

@@ -239,5 +239,5 @@ def described_twice(systems: Sequence[System]) -> Iterator[str]:
         if len(profiles) > 1:
             yield (
                 f"One host, {host}, is described by different hardware ({', '.join(map(str, profiles))}): "
-                "prices then compare machines that were never both measured."
+                "prices then compare machines that were never both measured. Give its systems a single one."
             )
