@@ -32,3 +32,12 @@ def test_what_its_length_alone_folds_is_printed_and_what_few_ask_for_is_not():
 
 def test_a_report_folds_nothing():
     assert folded(numbers(MOST_CELLS + 1), as_report=True) == frozenset()
+
+
+def test_the_reasons_of_findings_are_folded_where_there_are_more_than_two_and_never_in_a_report():
+    finding = [nodes.paragraph("18 leads.", "lead", series=1), nodes.paragraph("At the peaks ...", "caption")]
+    sections = [nodes.section("found", "What was found", finding * 3)]
+    assert DocumentPage({"sections": sections}, "").crowded == {"found"}
+    assert DocumentPage({"sections": sections}, "", as_report=True).crowded == set()
+    few = [nodes.section("found", "What was found", finding * 2)]
+    assert DocumentPage({"sections": few}, "").crowded == set()
