@@ -17,6 +17,7 @@ from benchhub.reports.sharing import passwords
 from benchhub.reports.sharing.conftest import SECRETS
 from benchhub.reports.sharing.document import published
 from benchhub.reports.sharing.output import card
+from benchhub.ui.templatetags.components import sum_marked
 
 pytestmark = pytest.mark.django_db
 PICTURE = re.compile(r'<meta property="og:image" content="([^"]+)">')
@@ -71,7 +72,7 @@ def test_a_card_says_the_verdict_of_the_page_and_how_far_to_trust_it(snapshot, s
     picture = card.card(canonical.from_bytes(bytes(snapshot.content)))
     _, address = share()
     page = html.unescape(stranger.get(address).content.decode())
-    assert f"<h2>{picture.verdict}</h2>" in page
+    assert f"<h2>{sum_marked(picture.verdict)}</h2>" in page
     assert picture.confidence.startswith("Confidence: ")
     assert picture.confidence.partition(". ")[2] in page
     assert picture.verdict not in picture.summary
