@@ -110,7 +110,7 @@ class Cheapest:
 
     @property
     def _savings(self) -> list[str]:
-        """Say what costs as much, and what is saved against the next total and against the next licence."""
+        """Say what is saved against the next total and against the next licence, and what costs as much."""
         dearer = [offer for offer in self.offers if offer.total > self.best.total]
         if not dearer:
             return [SAME]
@@ -182,7 +182,7 @@ class Cheapest:
     def name(self, offers: Sequence[Offer]) -> str:
         """Name offers of one licence by what tells them apart on this page: licence, system or both."""
         licence = offers[0].licence
-        systems = _one_of(dict.fromkeys(offer.system for offer in offers))
+        systems = _systems_text(dict.fromkeys(offer.system for offer in offers))
         has_licences = len({offer.licence for offer in self.offers}) > 1
         all_systems = {offer.system for offer in self.offers if offer.licence == licence}
         if has_licences and all_systems == {offer.system for offer in offers}:
@@ -227,7 +227,7 @@ def cheapest(table: Table) -> Cheapest | None:
     return Cheapest(table, tuple(sorted(offers, key=lambda offer: (offer.total, offer.quotient))))
 
 
-def _one_of(systems: Iterable[str]) -> str:
+def _systems_text(systems: Iterable[str]) -> str:
     """Name a few systems, or the first of many with how many others there are."""
     first, *others = systems
     if len(others) < MOST_SYSTEMS:
