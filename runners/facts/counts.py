@@ -12,7 +12,7 @@ from runners.readings import whole
 MOST_CPUS, MOST_SOCKETS = 2**14, 2**8
 LONGEST_LIST = 2**16
 # By the start of uname's architecture; those that are not here have 8, as POWER and SPARC do.
-MOST_THREADS = {"x86_64": 2, "i386": 2, "i486": 2, "i586": 2, "i686": 2, "s390": 2, "riscv": 1}
+MOST_THREADS = {"x86_64": 2, "i386": 2, "i486": 2, "i586": 2, "i686": 2, "s390": 2, "riscv": 1, "loongarch": 2}
 ANY_THREADS, PHI_THREADS = 8, 4
 
 

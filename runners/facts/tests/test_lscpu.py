@@ -277,6 +277,7 @@ def test_sockets_that_cannot_be_held_against_the_cpus_are_not_counted(cpus):
         ("x86_64", "Intel(R) Xeon(R) Platinum 8280 CPU @ 2.70GHz", 1, 112),  # a guest of Xen
         ("x86_64", "Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", 2, 4),
         ("riscv64", "sifive,u74-mc", 1, 4),
+        ("loongarch64", "Loongson-3A5000-H", 1, 4),
         ("ppc64le", "POWER9, altivec supported", 4, 16),
     ],
 )
