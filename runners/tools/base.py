@@ -57,6 +57,8 @@ class Tool(ABC):
     needs_log: bool = False
     # The beginnings of lines that stand in every report that can be read, by which one is known that cannot be.
     beginnings: tuple[str, ...] = ()
+    # The beginnings of lines that it writes to stderr, which are known to be there alike.
+    message_beginnings: tuple[str, ...] = ()
     # Lines that every version prints once, one of the alternatives that "|" divides: a report without one is cut off.
     always: tuple[str, ...] = ()
     # How a report writes facts of its run with which a form of an import is filled, by their names in claims.py: the

@@ -17,10 +17,26 @@ REASON_LINES = 3
 REASON_LENGTH = 500
 
 
-# What a terminal makes of a text that was copied from it: colours, titles, sets of characters.
-ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])")
-BYTE_ORDER_MARK, UTF_16_MARKS = "\ufeff", (b"\xff\xfe", b"\xfe\xff")
+# What a terminal makes of a text that was copied from it: colours, titles, sets of characters, and times of Buildkite.
+ESCAPES = re.compile(
+    r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|[]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78cDEHM])"
+)
+BYTE_ORDER_MARK, NO_BREAK, UTF_16_MARKS = "\ufeff", "\u00a0", (b"\xff\xfe", b"\xfe\xff")
 LONGEST_PREFIX, LONGEST_LINE, MOST_LINES = 60, 80, 10
+# What systems of CI, containers and logs put before every line: a time, or the name of a container; and a quotation.
+TIME_OF_DAY = r"\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
+DATED = rf"\[?\d{{4}}-\d{{2}}-\d{{2}}[T ]{TIME_OF_DAY}(?: ?(?:Z|UTC|[+-]\d{{2}}:?\d{{2}}))?\]?"
+# GitHub's command line adds job and step before it, GitLab the number of the stream after it.
+TIMES = rf"(?:[^\t]{{1,100}}\t[^\t]{{1,100}}\t)?{DATED}(?: \d{{2}}[OE]\+?)?|\[{TIME_OF_DAY}\]|{TIME_OF_DAY}"
+# syslog, journalctl and ts.
+OF_SYSTEM = rf"[A-Z][a-z]{{2}} [ \d]\d {TIME_OF_DAY}(?: [\w.-]{{1,64}} [\w./-]{{1,64}}\[\d{{1,9}}\]:)?"
+# By pattern, on how many lines it must stand: fewer may begin so by chance.
+STAMPS = (
+    (re.compile(rf"(?:{TIMES}|{OF_SYSTEM})(?= |$) ?"), 1),
+    (re.compile(r"(?:[\w.-]{1,64} {1,64}\||>)(?= |$) ?"), 4),
+)
+# Of several, one after the other, as where docker adds both.
+MOST_STAMPS = 3
 # Of a quotation, a list or a comment, and how many lines of it follow on each other where it is of a run.
 MARKS, MARKED_LINES = " \t>|*#-", 4
 MARK = re.compile(rf"[{MARKS}]+")
@@ -30,15 +46,26 @@ def text_of(output: bytes) -> str:
     """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing.
 
     Lines may end as Windows or a terminal ends them; colours, blanks at their ends and a margin of all are no part of
-    them.
+    them, nor is what a log adds before each of them.
     """
     # PowerShell writes what it redirects so.
     encoding = "utf-16" if output[:2] in UTF_16_MARKS else "utf-8"
     text = output.decode(encoding, errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, ""))
+    text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, "").replace(NO_BREAK, " "))
     lines = text.split("\n") if "\n" in text else text.split("\r")
-    text = "\n".join(line.rstrip(" \t\r") for line in lines)
+    text = _without_stamps([line.rstrip(" \t\r") for line in lines])
     return dedent(text) if text.lstrip("\n")[:1] in (" ", "\t") else text
+
+
+def _without_stamps(lines: list[str]) -> str:
+    """Return the text of lines without what stands before every one of them; one that has it not keeps that of all."""
+    for _ in range(MOST_STAMPS):
+        stamped = list(filter(None, lines))
+        stamp = next((stamp for stamp, least in STAMPS if len(stamped) >= least and stamp.match(stamped[0])), None)
+        if stamp is None or not all(map(stamp.match, stamped)):
+            break
+        lines = [stamp.sub("", line, count=1) for line in lines]
+    return "\n".join(lines)
 
 
 def added_text(text: str, beginnings: Sequence[str]) -> str:

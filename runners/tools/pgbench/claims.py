@@ -286,7 +286,7 @@ def _offered(summary: Summary, longest_lag_s: float) -> tuple[float, float, floa
         longest_s = lasted_s
     waited_s = SHARE * (longest_lag_s + longest_s)
     loaded_s = min(duration_s, lasted_s) - _connecting_s(summary)
-    return due, max(duration_s, lasted_s), max(0.0, loaded_s - waited_s)
+    return due, max(duration_s, lasted_s), max(0.0, loaded_s - waited_s - LATE_END_S)
 
 
 def _limit_claim(summary: Summary) -> Claim:

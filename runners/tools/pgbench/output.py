@@ -82,6 +82,8 @@ UNITS = {name: unit for name, unit, _ in LINES}
 BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
+AVERAGE_OF_NOTHING = re.compile(r"^latency average(?: =|:) 0\.000 ms$", re.MULTILINE)
+NO_AVERAGE = "pgbench prints 0 as its average latency, as old versions do of a number of transactions: it is left out."
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
 FIRST_LINE = "transaction type: "
 # From 15 on, where failures are counted as well.
@@ -132,11 +134,18 @@ def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
     missing = _missing(stdout, numbers, tps, connect_each)
     if missing:
         return Numbers({}, missing)
+    if has_no_average(stdout):
+        numbers["latency_average_ms"] = None
     # The root of a difference that rounding took below nothing.
     if math.isnan(numbers["latency_stddev_ms"] or 0.0):
         numbers["latency_stddev_ms"] = 0.0
     measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Numbers({**_tps_measures(tps, connect_each), **measures})
+
+
+def has_no_average(stdout: str) -> bool:
+    """Tell whether the average was derived from a duration that the run did not have, as by 9.4 and the first 9.5."""
+    return bool(AVERAGE_OF_NOTHING.search(stdout)) and not SUMMARY_LINES["latency_stddev_ms"].search(stdout)
 
 
 def _number(text: str, line: re.Pattern[str]) -> float | None:

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise, zip_longest
 
 from runners.contract import Series
 from runners.tools import gaps
 from runners.tools.moments import Moment
 from runners.tools.printed import unread_remarks
 
-NUMBER = r"(?:\d+(?:\.\d+)?|-?nan|-?inf)"
+# What is no number, the C library writes in small letters; PostgreSQL's own printf, since 12, in large ones.
+NUMBER = r"(?:\d+(?:\.\d+)?|-?(?:nan|NaN|inf|Infinity))"
+# Always with its decimals: a number that a terminal has broken over two lines is none.
+TENTHS, THOUSANDTHS = (NUMBER.replace(r"(?:\.\d+)?", rf"\.\d{{{digits}}}") for digits in (1, 3))
 BEGINNING = "progress: "
 PROGRESS_LINE = re.compile(
-    rf"^progress: (?P<at_s>\d{{1,12}}\.\d{{1,3}}) s, (?P<tps>{NUMBER}) tps"
-    rf", lat (?P<latency_ms>{NUMBER}) ms stddev (?P<stddev_ms>{NUMBER})"
+    rf"^progress: (?P<at_s>\d{{1,12}}\.\d{{1,3}}) s, (?P<tps>{TENTHS}) tps"
+    rf", lat (?P<latency_ms>{THOUSANDTHS}) ms stddev (?P<stddev_ms>{THOUSANDTHS})"
     r"(?:, (?P<failed>\d+) failed)?"
-    rf"(?:, lag (?P<lag_ms>{NUMBER}) ms)?(?:, (?P<skipped>\d+) skipped)?"
+    rf"(?:, lag (?P<lag_ms>{THOUSANDTHS}) ms)?(?:, (?P<skipped>\d+) skipped)?"
     r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?$"
 )
 SERIES_UNITS = {
@@ -37,6 +41,8 @@ SERIES_UNITS = {
     "retried": "transactions",
     "retries": "retries",
 }
+# What is divided by the number of transactions or by the seconds.
+AVERAGED = ("tps", "latency_ms", "latency_stddev_ms", "lag_ms")
 PROGRESS_STEP_S = 1.0
 MOST_PROGRESS_STEPS = 1_000_000
 # No run lasts for so long, and no clock that has been set shows so little.
@@ -63,28 +69,41 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A line of progress: the seconds of the run at its end, and what it says."""
+    """A line of progress: the seconds of the run at its end, and what it says.
+
+    `with_skipped_s` are the seconds that it is about, where it counts skipped transactions among those that ended.
+    """
 
     at_s: float
     line: re.Match[str]
+    with_skipped_s: float = 0.0
 
 
-def read(stderr: str, stdout: str, started_epoch_s: float | None, ended_s: float = math.inf) -> Progress:
+def read(
+    stderr: str,
+    stdout: str,
+    started_epoch_s: float | None,
+    ended_s: float = math.inf,
+    *,
+    has_skipped: bool = False,
+) -> Progress:
     """Return the series with one value per second, from stderr, or from stdout where stderr was merged into it.
 
     A line that came late covers all seconds since the one before: each gets its value, or an equal part of its counts.
     Where several lines are missing, their seconds have no values.
     A second without any transaction has latency 0, which is how newer versions print it (older: NaN). Times since 1970
     say when the run started, whether or not that is known: no report comes after `ended_s`, when it had ended.
+    `has_skipped`: rates and averages are of skipped transactions too, which are taken out.
     """
     messages, printed = _lines(stderr), _lines(stdout)
     lines = messages or printed
     reports = [Report(float(line["at_s"]), line) for line in map(PROGRESS_LINE.match, lines) if line]
     epoch_s = _epoch_s(reports, ended_s)
     timed = [replace(report, at_s=report.at_s - (epoch_s or 0.0)) for report in reports]
+    timed = _with_spans(timed) if has_skipped else timed
     within = [report for report in timed if 0 < report.at_s <= MOST_PROGRESS_STEPS]
     start_epoch_s = epoch_s if epoch_s is not None else started_epoch_s or 0.0
-    columns = gaps.columns([gaps.Report(report.at_s, partial(_values, report.line)) for report in within])
+    columns = gaps.columns([gaps.Report(report.at_s, partial(_values, report)) for report in within])
     series = [
         Series(metric, SERIES_UNITS[metric], start_epoch_s, PROGRESS_STEP_S, tuple(values))
         for metric, values in columns.items()
@@ -100,12 +119,27 @@ def read(stderr: str, stdout: str, started_epoch_s: float | None, ended_s: float
 
 
 def _moment(report: Report) -> Moment:
-    values = _values(report.line, 1)
+    values = _values(report, 1)
     return Moment(report.at_s, values["tps"], values["latency_ms"], values["latency_stddev_ms"])
 
 
+def _with_spans(reports: Sequence[Report]) -> list[Report]:
+    times_s = [0.0, *(report.at_s for report in reports)]
+    spans_s = [at_s - since_s for since_s, at_s in pairwise(times_s)]
+    return [replace(report, with_skipped_s=span_s) for report, span_s in zip(reports, spans_s, strict=True)]
+
+
 def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines() if line.startswith(BEGINNING)]
+    lines = text.splitlines()
+    pairs = zip_longest(lines, lines[1:], fillvalue="")
+    return [_whole(line.rstrip(), after) for line, after in pairs if line.startswith(BEGINNING)]
+
+
+def _whole(line: str, after: str) -> str:
+    """Return the line with its end, where a terminal that is less wide has put that on a line of its own."""
+    if not after or after.startswith(BEGINNING):
+        return line
+    return next(filter(PROGRESS_LINE.match, (f"{line}{after}", f"{line} {after}")), line)
 
 
 def _epoch_s(reports: Sequence[Report], ended_s: float) -> float | None:
@@ -121,14 +155,29 @@ def _epoch_s(reports: Sequence[Report], ended_s: float) -> float | None:
     return max(begun_s, min(reports[-1].at_s - ended_s, reports[0].at_s - PROGRESS_STEP_S))
 
 
-def _values(line: re.Match[str], steps: int) -> dict[str, float]:
+def _values(report: Report, steps: int) -> dict[str, float]:
     """Return the values of one line by metric, its counts divided over the seconds that it covers."""
+    line = report.line
     values = {"tps": line["tps"], "latency_ms": line["latency_ms"], "latency_stddev_ms": line["stddev_ms"]}
     values |= {"lag_ms": line["lag_ms"]} if line["lag_ms"] else {}
     counts = {name: line[name] for name in ("failed", "skipped", "retried", "retries") if line[name]}
     numbers = {name: float(value) for name, value in values.items()}
     numbers |= {name: int(value[:15]) / steps for name, value in counts.items()}
-    return {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
+    finite = {name: number if math.isfinite(number) else 0.0 for name, number in numbers.items()}
+    return finite | _of_ended(finite, int((line["skipped"] or "0")[:15]), report.with_skipped_s)
+
+
+def _of_ended(values: Mapping[str, float], skipped: int, span_s: float) -> dict[str, float]:
+    """Return rate and averages of the transactions that ended, out of those of all; {} where none was skipped."""
+    if not skipped or span_s <= 0:
+        return {}
+    counted = round(values["tps"] * span_s)
+    if (ended := counted - skipped) <= 0:
+        return {name: 0.0 for name in AVERAGED if name in values}
+    averages = {name: values[name] * counted / ended for name in AVERAGED if name in values}
+    squares = (values["latency_ms"] ** 2 + values["latency_stddev_ms"] ** 2) * counted / ended
+    deviation_ms = math.sqrt(max(0.0, squares - averages["latency_ms"] ** 2))
+    return {**averages, "tps": ended / span_s, "latency_stddev_ms": deviation_ms}
 
 
 def _otherwise(messages: Sequence[str], printed: Sequence[str]) -> tuple[str, ...]:

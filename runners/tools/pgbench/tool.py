@@ -10,7 +10,7 @@ from typing import Any
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools import gaps, moments, seconds
 from runners.tools.base import Tool
-from runners.tools.claims import Claim, Fact
+from runners.tools.claims import Claim, Fact, Version
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script
 from runners.tools.parts import Part, refusal
@@ -28,6 +28,7 @@ from .pacing import responses, shaped, shaped_claims
 
 PARSER = "pgbench/3"
 WARMUP_METRIC = "warmup_tps"
+APART_SINCE = (11,)
 LOAD_S_PER_SCALE = 0.3
 # High, for each hardware thread; of scripts that are not here as of select-only.
 TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
@@ -45,6 +46,7 @@ class Pgbench(Tool):
     program = "pgbench"
     in_folder = ("psql", "pgbench")
     beginnings = ("transaction type: ", "number of clients: ")
+    message_beginnings = (progress.BEGINNING,)
     always = (
         "transaction type: ",
         "scaling factor: ",
@@ -261,9 +263,9 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
     stdout = text_of(outputs.stdout)
-    reports = progress.read(stderr, stdout, started_epoch_s, consistency.ended_s(measures))
+    reports = _reports(spec, (stderr, stdout), started_epoch_s, measures)
     remarks = [
-        *([] if parameters.think else _average_remarks(measures)),
+        *([] if parameters.think else _average_remarks(stdout, measures)),
         *latencies.remarks,
         *output.warnings(f"{stderr}\n{stdout}"),
         *output.unread(stdout),
@@ -296,6 +298,23 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     )
 
 
+def _reports(
+    spec: RunSpec, streams: tuple[str, str], started_epoch_s: float | None, measures: Mapping[str, Measure]
+) -> progress.Progress:
+    """Return the reports of progress, without the skipped transactions that old versions count among those that ended.
+
+    It is seen by their sum, as not all releases of 10 do so (src/bin/pgbench/pgbench.c, threadRun).
+    """
+    ended_s, version = consistency.ended_s(measures), Version.read(spec.tool_version)
+    reports = progress.read(*streams, started_epoch_s, ended_s)
+    skipped = measures["skipped_transactions"].value if "skipped_transactions" in measures else 0
+    reported = sum(sum(line.numbers) for line in reports.series if line.metric == "tps")
+    is_old = version is not None and version.numbers < APART_SINCE
+    if not is_old or reported <= measures["transactions"].value + skipped / 2:
+        return reports
+    return progress.read(*streams, started_epoch_s, ended_s, has_skipped=True)
+
+
 def _percentile_series(outputs: Outputs, reports: progress.Progress) -> Iterator[Series]:
     """Yield percentiles for each second that pgbench reported, where it logged enough transactions in it."""
     text = text_of(outputs.files.get(seconds.SECONDS_FILE, b""))
@@ -321,10 +340,10 @@ def _started_epoch_s(outputs: Outputs, reduction: Reduction | None) -> float | N
     return None if reduction is None or reduction.first_epoch_s is None else float(reduction.first_epoch_s)
 
 
-def _average_remarks(measures: Mapping[str, Measure]) -> list[str]:
+def _average_remarks(stdout: str, measures: Mapping[str, Measure]) -> list[str]:
     """Say how pgbench came to its average: it prints a deviation only where it measured transactions."""
     if "latency_average_ms" not in measures:
-        return []
+        return [output.NO_AVERAGE] if output.has_no_average(stdout) else []
     if "latency_stddev_ms" in measures:
         return [
             "The latency average is of transactions as pgbench timed them one by one, not derived from their number."

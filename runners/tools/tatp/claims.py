@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -58,7 +59,8 @@ def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
 
 
 def _number(text: str) -> float:
-    return 0.0 if "n" in text else float(text)
+    number = float(text)
+    return number if math.isfinite(number) else 0.0
 
 
 def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:

@@ -23,6 +23,7 @@ BEGINNINGS = ("transaction type: ", "number of clients: ")
         TEXT.replace("\n", "\r"),
         TEXT.replace("\n", "  \t\n"),
         TEXT.replace("4", "\x1b[1m4\x1b[0m"),
+        TEXT.replace(" ", "\u00a0"),
         TEXT.replace("transaction", "\x1b[0;32mtransaction").replace("\n", "\x1b[0m\x1b[K\n"),
         "\x1b]0;postgres@db1: ~\x07" + TEXT,
         "\x1b(B\x1b[m\x1b[?2004l" + TEXT,
@@ -31,6 +32,41 @@ BEGINNINGS = ("transaction type: ", "number of clients: ")
 )
 def test_a_text_is_the_same_however_a_terminal_or_an_editor_has_kept_it(output: str) -> None:
     assert text_of(output.encode()) == TEXT
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2026-01-31T02:00:00.1234567Z ",
+        "bench\tRun pgbench\t2026-01-31T02:00:00.1234567Z ",
+        "2026-01-31T02:00:00.123456Z 01O ",
+        "[2026-01-31T02:00:00.123Z] ",
+        "2026-01-31 02:00:00,123 ",
+        "2026-01-31 02:00:00 UTC ",
+        "2026-01-31T02:00:00+01:00 ",
+        "[02:00:01] ",
+        "02:00:01 ",
+        "Jan 31 02:00:01 ",
+        "Jan  1 02:00:01 db-1 pgbench[4711]: ",
+        "\x1b_bk;t=1769824800000\x07",
+        "pgbench-1  | ",
+        "pgbench-1  | 2026-01-31T02:00:00.123456789Z ",
+        "> ",
+    ],
+)
+def test_what_a_log_adds_before_every_line_is_taken_away(stamp: str) -> None:
+    text = f"{TEXT}\n    indented: 1\nprogress: 1.0 s\n"
+    stamped = "".join(f"{stamp}{line}".rstrip(" ") + "\n" for line in text.splitlines())
+    assert text_of(stamped.encode()) == text
+
+
+def test_a_text_of_which_one_line_has_no_time_keeps_those_of_all() -> None:
+    text = "".join(f"02:00:01 {line}\n" for line in TEXT.splitlines()) + "duration: 3 s\n"
+    assert text_of(text.encode()) == text
+
+
+def test_few_lines_may_begin_by_chance_as_those_of_a_container_or_a_quotation() -> None:
+    assert text_of(b"> 1\na |\n") == "> 1\na |\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])

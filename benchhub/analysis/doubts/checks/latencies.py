@@ -111,14 +111,27 @@ def derived_average(evidence: Evidence) -> Finding | None:
     average_ms, lasted_s = evidence.latency_average_ms, evidence.lasted_s
     if not evidence.average_is_of_clients or average_ms is None or not lasted_s or evidence.transactions is None:
         return None
-    rate = (evidence.transactions + evidence.failed_transactions) / lasted_s
-    implied, room = rate * average_ms / 1000, rate * PRINTED_LATENCY_ROUNDING_MS / 1000
-    if abs(implied - evidence.clients) <= room + DERIVED_TOLERANCE * evidence.clients:
+    count = evidence.transactions + evidence.failed_transactions
+    if any(_implies_clients(evidence, count / span_s, average_ms) for span_s in _derived_of_s(evidence, lasted_s)):
         return None
+    rate = count / lasted_s
+    implied = rate * average_ms / 1000
     return "derived-average", (
         f"An average of {average_ms:.4g} ms at {rate:,.6g} transactions a second is derived from {implied:.4g} "
         f"clients, not {evidence.clients}."
     )
+
+
+def _derived_of_s(evidence: Evidence, lasted_s: float) -> list[float]:
+    """Return the seconds out of which the average may be derived: up to 9.6 those that were planned."""
+    if evidence.tps_including is None or not evidence.duration_is_planned or not evidence.duration_s:
+        return [lasted_s]
+    return [lasted_s, evidence.duration_s]
+
+
+def _implies_clients(evidence: Evidence, rate: float, average_ms: float) -> bool:
+    implied, room = rate * average_ms / 1000, rate * PRINTED_LATENCY_ROUNDING_MS / 1000
+    return abs(implied - evidence.clients) <= room + DERIVED_TOLERANCE * evidence.clients
 
 
 def average_in_sum(evidence: Evidence) -> Finding | None:

@@ -152,7 +152,9 @@ def _most_after(evidence: Evidence, unreported_s: float, peak: float) -> float:
     """
     if evidence.latency_min_ms:
         return evidence.clients * (1 + 1000 * unreported_s / evidence.latency_min_ms)
-    if evidence.rate_limited and evidence.lag_max_ms is not None:
+    # Up to 13 the rate of a number of transactions has the time of connecting in it: it may all have been at once.
+    is_at_once = evidence.planned_transactions is not None and evidence.tps_including is not None
+    if evidence.rate_limited and evidence.lag_max_ms is not None and not is_at_once:
         return FASTEST_AFTER * max(peak, evidence.tps) * (unreported_s + evidence.lag_max_ms / 1000)
     return math.inf
 

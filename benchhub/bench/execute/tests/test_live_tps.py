@@ -6,7 +6,7 @@ from benchhub.bench.execute.steps.look import live_tps
 from benchhub.bench.results.live_log import RATE
 from runners.tests.backtracking import steps
 
-LINE = b"progress: 5.0 s, 4321.9 tps, lat 1.000 ms stddev 0.1, 0 failed\n"
+LINE = b"progress: 5.0 s, 4321.9 tps, lat 1.000 ms stddev 0.100, 0 failed\n"
 
 
 def test_the_newest_line_counts():

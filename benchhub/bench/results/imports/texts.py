@@ -20,6 +20,8 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
     """Yield where and why an output is none that can be stored; what stands before its lines hides all else."""
     if sentence := added(output, spec.tool):
         yield "/output/stdout", sentence
+    elif sentence := added_text(text_of(output.stderr), tools.get(spec.tool).message_beginnings):
+        yield "/output/stderr", sentence
     elif result.outcome == "failed":
         text = text_of(output.stdout)
         yield "/output", _other_program(output, spec) or _other_locale(text) or f"{NO_RESULT} {result.reason}"

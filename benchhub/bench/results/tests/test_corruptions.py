@@ -149,7 +149,7 @@ CORRUPTIONS = (
     Corruption("18-weights", "another workload's summary", with_stdout_of("18-bimodal"), "duration"),
     Corruption("18-weights", "another run's progress", with_stderr_of("18-contended"), "progress"),
     Corruption("18-weights", "progress a tenth", progress(r"286.0", "28.6"), "progress"),
-    Corruption("18-weights", "progress tenfold", progress(r"286.0", "2860"), "progress"),
+    Corruption("18-weights", "progress tenfold", progress(r"286.0", "2860.0"), "progress"),
     Corruption("18-weights", "an unreadable line in the log", log(lambda rows: [b"xx\n", *rows[1:]]), "log-unreadable"),
     # 13: both rates.
     Corruption(

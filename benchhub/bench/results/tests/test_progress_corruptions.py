@@ -66,11 +66,11 @@ REPORTS = (
 )
 # Reports of progress of pgbench, separate and merged.
 PROGRESS = (
-    Corruption("16-rate_skips", "a latency tenfold", progress(r"lat 40.782", "lat 407.82"), "progress"),
+    Corruption("16-rate_skips", "a latency tenfold", progress(r"lat 40.782", "lat 407.820"), "progress"),
     Corruption("16-rate_skips", "skipped", progress(r"30 skipped", "90 skipped"), "progress"),
     Corruption("16-rate_skips", "a rate tenfold", progress(r"46.0 tps", "460.0 tps"), "progress"),
     Corruption("16-timestamps_rate", "skipped", progress(r"24 skipped", "240 skipped"), "progress"),
-    Corruption("16-timestamps_rate", "a latency in us", progress(r"lat 37.956", "lat 37956.0"), "progress"),
+    Corruption("16-timestamps_rate", "a latency in us", progress(r"lat 37.956", "lat 37956.000"), "progress"),
     Corruption("15-serialization", "failed", progress(r"53 failed", "83 failed"), "progress"),
     Corruption("15-serialization", "retried", progress(r"82 retried", "88 retried"), "progress"),
     Corruption("15-serialization", "retries", progress(r"148 retries", "184 retries"), "progress"),
@@ -87,7 +87,7 @@ PROGRESS = (
     Corruption(
         "18-contended",
         "the deviation",
-        progress(r"stddev 20.259", "stddev 2.0259"),
+        progress(r"stddev 20.259", "stddev 2.026"),
         undetectable="The deviation of a second need not be that of the run.",
     ),
     Corruption(

@@ -14,7 +14,7 @@ from benchhub.ui import feeds
 from benchhub.ui.feeds import VERSION, Feeds
 
 pytestmark = pytest.mark.django_db
-LOG = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.1, 0 failed\n" % (i, 100 * i) for i in (1, 2, 3))
+LOG = b"".join(b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.100, 0 failed\n" % (i, 100 * i) for i in (1, 2, 3))
 DEADLINE_S = 1800
 RUN_FEED_QUERIES = 6  # session, user, whether it is there; run, log, what runs took beside their loads
 # Session, user, whether it is there; runs, logs, protocols, places of systems, what runs took, counts by state.

@@ -324,7 +324,7 @@ def test_lines_of_a_second_run_claim_nothing_of_the_first() -> None:
 
 def test_a_merged_stream_claims_what_its_summary_says() -> None:
     banner, rest = NEW.split("\n", 1)
-    merged = f"starting vacuum...end.\n{banner}\nprogress: 1.0 s, 1000.0 tps, lat 8.000 ms stddev 0.1\n{rest}"
+    merged = f"starting vacuum...end.\n{banner}\nprogress: 1.0 s, 1000.0 tps, lat 8.000 ms stddev 0.100\n{rest}"
     assert contradicted(NEW_SPEC, merged, server="15.2") == {}
     assert list(contradicted(replace(NEW_SPEC, clients=9), merged.replace("\n", "\r\n"))) == ["clients"]
 

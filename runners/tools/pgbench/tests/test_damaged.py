@@ -99,9 +99,9 @@ def test_bytes_that_are_no_text_do_not_break_the_reading() -> None:
 
 def test_a_late_progress_line_covers_the_seconds_since_the_one_before() -> None:
     stderr = (
-        "progress: 1.0 s, 100.0 tps, lat 1.000 ms stddev 0.1, 3 failed\n"
-        "progress: 4.0 s, 50.0 tps, lat 2.000 ms stddev 0.2, 6 failed\n"
-        "progress: 4.0 s, 1.0 tps, lat 9.000 ms stddev 0.9, 9 failed\n"
+        "progress: 1.0 s, 100.0 tps, lat 1.000 ms stddev 0.100, 3 failed\n"
+        "progress: 4.0 s, 50.0 tps, lat 2.000 ms stddev 0.200, 6 failed\n"
+        "progress: 4.0 s, 1.0 tps, lat 9.000 ms stddev 0.900, 9 failed\n"
         "progress: 5.0 s, 7"
     )
     result = PGBENCH.parse(UNLOGGED, printing(hand_made("14").stdout.decode(), stderr))
@@ -111,8 +111,8 @@ def test_a_late_progress_line_covers_the_seconds_since_the_one_before() -> None:
 
 def test_a_metric_that_begins_late_is_padded_to_the_seconds_before() -> None:
     stderr = (
-        "progress: 1.0 s, 100.0 tps, lat 1.000 ms stddev 0.1\n"
-        "progress: 2.0 s, 100.0 tps, lat 1.000 ms stddev 0.1, 3 failed\n"
+        "progress: 1.0 s, 100.0 tps, lat 1.000 ms stddev 0.100\n"
+        "progress: 2.0 s, 100.0 tps, lat 1.000 ms stddev 0.100, 3 failed\n"
     )
     result = PGBENCH.parse(UNLOGGED, printing(hand_made("14").stdout.decode(), stderr))
     assert series(result)["failed"] == (0, 3)

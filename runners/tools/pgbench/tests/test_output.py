@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 
 from runners.contract import RunSpec
-from runners.tools.pgbench.testing import PGBENCH, SPEC, UNLOGGED, assert_failed, hand_made, numbers, recorded, series
+from runners.tools.pgbench.testing import (
+    PGBENCH,
+    SPEC,
+    UNLOGGED,
+    assert_failed,
+    hand_made,
+    numbers,
+    printing,
+    recorded,
+    series,
+)
 
 VERSIONS = ("13", "14", "15", "16", "18")
 # Those that count failures and try again.
@@ -241,7 +251,7 @@ def test_a_warning_of_pgbench_is_remarked(version: str) -> None:
 def test_a_warm_up_is_kept_as_a_series_of_its_own_before_the_measured_part_and_is_in_no_measure():
     outputs = recorded("18", "progress")
     warmup_stderr = b"".join(
-        b"progress: %d.0 s, %d.0 tps, lat 1.0 ms stddev 0.1\n" % second for second in ((1, 50), (2, 70))
+        b"progress: %d.0 s, %d.0 tps, lat 1.000 ms stddev 0.100\n" % second for second in ((1, 50), (2, 70))
     )
     files = {**outputs.files, "started_epoch": b"1000\n", "warmup.err": warmup_stderr}
     without_warmup, with_warmup = (
@@ -296,3 +306,12 @@ def test_a_server_that_calls_itself_otherwise_is_remarked(server: str, remarks: 
     text = b"pgbench (18.4, server " + server.encode() + b")\n" + outputs.stdout.partition(b"\n")[2]
     result = PGBENCH.parse(UNLOGGED, replace(outputs, stdout=text))
     assert sum(remark.startswith(f"The server calls itself {server}") for remark in result.remarks) == remarks
+
+
+def test_the_average_that_old_versions_derive_from_no_duration_is_left_out() -> None:
+    text = recorded("13", "logged").stdout.decode()
+    text = re.sub(r"latency average = \S+", "latency average = 0.000", text)
+    spec = replace(UNLOGGED, tool_version="9.5.3", duration_s=0)
+    result = PGBENCH.parse(spec, printing(text))
+    assert result.outcome == "succeeded" and "latency_average_ms" not in result.measures
+    assert any("prints 0 as its average latency" in remark for remark in result.remarks)

@@ -86,11 +86,11 @@ def test_lines_that_both_streams_have_count_once() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "progress: 2.0 s, ab tps, lat 1.0 ms stddev 0.1",
+        "progress: 2.0 s, ab tps, lat 1.000 ms stddev 0.100",
         "progress: 2.0 s, 10.0 tps",
-        "progress: 2 s, 10.0 tps, lat 1.0 ms stddev 0.1",
-        "progress: 2.0 s, 10.0 tps, lat 1.0 ms stddev 0.1, 3 unheard of",
-        "progress: 2.0 s, 1.2.3 tps, lat 1.0 ms stddev 0.1",
+        "progress: 2 s, 10.0 tps, lat 1.000 ms stddev 0.100",
+        "progress: 2.0 s, 10.0 tps, lat 1.000 ms stddev 0.100, 3 unheard of",
+        "progress: 2.0 s, 1.2.3 tps, lat 1.000 ms stddev 0.100",
     ],
 )
 def test_a_line_that_cannot_be_read_is_remarked_and_never_dropped_in_silence(line: str) -> None:
@@ -159,3 +159,67 @@ def test_a_report_that_comes_late_is_about_all_seconds_since_the_one_before() ->
     result = parsed(SUMMARY, lines(("1.0", "10.0"), ("2.0", "20.0"), ("7.4", "3.0"), ("8.0", "40.0")))
     assert series(result)["tps"] == (10, 20, 3, 3, 3, 3, 3, 40)
     assert not any("are missing" in remark for remark in result.remarks)
+
+
+SKIPPING = """transaction type: SELECT only
+scaling factor: 1
+query mode: simple
+number of clients: 2
+number of threads: 1
+duration: 2 s
+number of transactions actually processed: 30
+number of transactions skipped: 30 (50.000 %)
+latency average: 40.000 ms
+latency stddev: 10.000 ms
+rate limit schedule lag: avg 2.000 (max 9.000) ms
+tps = 15.000000 (including connections establishing)
+tps = 15.000000 (excluding connections establishing)
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "first", "second", "expected"),
+    [
+        # 20 of the first second, 10 of them skipped: half of its transactions have all of its latency.
+        ("9.6.24", "20.0 tps, lat 20.000 ms stddev 20.616", "40.0 tps, lat 20.000 ms stddev 20.616", (10.0, 20.0)),
+        ("10.23", "10.0 tps, lat 40.000 ms stddev 5.000", "20.0 tps, lat 40.000 ms stddev 5.000", (10.0, 20.0)),
+    ],
+)
+def test_skipped_transactions_are_in_no_rate_although_old_versions_count_them(
+    version: str, first: str, second: str, expected: tuple[float, float]
+) -> None:
+    """Of 20 with squares of 20.616**2 + 20**2 = 825 on average, 10 have 1,650: 40**2 + 50, and a deviation of 7.07."""
+    stderr = (
+        f"progress: 1.0 s, {first}, lag 1.000 ms, 10 skipped\nprogress: 2.0 s, {second}, lag 1.000 ms, 20 skipped\n"
+    )
+    spec = replace(
+        UNLOGGED, tool_version=version, parameters={**UNLOGGED.parameters, "rate_tps": 30, "latency_limit_ms": 50}
+    )
+    values = series(PGBENCH.parse(spec, printing(SKIPPING, stderr)))
+    assert values["tps"] == expected
+    assert values["latency_ms"] == (40.0, 40.0)
+    assert values["latency_stddev_ms"] == pytest.approx((7.07, 7.07) if version == "9.6.24" else (5.0, 5.0), abs=0.01)
+
+
+WIDE = "progress: 1.0 s, 145.9 tps, lat 14.039 ms stddev 5.878, 71 failed, 98 retried, 98 retries\n"
+
+
+@pytest.mark.parametrize("width", (56, 57, 70, 80))
+def test_a_line_that_a_terminal_has_broken_is_is_read_whole_or_named(width: int) -> None:
+    result = parsed(SUMMARY, f"{WIDE[:width]}\n{WIDE[width:]}")
+    assert {name: values for name, values in series(result).items() if name != "warmup_tps"} == {
+        "tps": (145.9,),
+        "latency_ms": (14.039,),
+        "latency_stddev_ms": (5.878,),
+        "failed": (71.0,),
+        "retried": (98.0,),
+        "retries": (98.0,),
+    }
+    # What was cut off there is no number.
+    assert "5.8" not in str(series(parsed(SUMMARY, "progress: 1.0 s, 145.9 tps, lat 14.039 ms stddev 5.8\n")))
+
+
+@pytest.mark.parametrize("nothing", ["nan", "-nan", "NaN", "Infinity"])
+def test_a_second_without_transactions_has_latency_0_however_that_is_printed(nothing: str) -> None:
+    line = f"progress: 1.0 s, 0.0 tps, lat {nothing} ms stddev {nothing}\n"
+    assert series(parsed(SUMMARY, line))["latency_ms"] == (0.0,)

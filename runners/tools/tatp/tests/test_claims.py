@@ -97,8 +97,8 @@ def test_without_a_summary_the_seconds_claim_how_long_and_by_about_how_many(
 
 
 # 4 clients that are busy for 8 s, warm-up and all; then each waits for 10 s, and ends with its transaction.
-STEADY = "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.0, 0 failed\n" for at_s in range(1, 8))
-STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.0, 0 failed\n"
+STEADY = "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n" for at_s in range(1, 8))
+STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 failed\n"
 
 
 @pytest.mark.parametrize(

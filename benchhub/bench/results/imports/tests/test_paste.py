@@ -180,7 +180,7 @@ def test_a_workload_that_cannot_be_read_is_none_of_an_output_and_stops_nothing(r
 
 
 def test_a_long_output_is_held_against_workloads_by_its_head_and_its_summary(runner, fields):
-    progress = "progress: 1.0 s, 20004.0 tps, lat 0.400 ms stddev 0.1, 0 failed\n" * 2000
+    progress = "progress: 1.0 s, 20004.0 tps, lat 0.400 ms stddev 0.100, 0 failed\n" * 2000
     head, summary = EIGHT.split("transaction type", 1)
     page = runner.post(PAGE, {**fields, "text": f"{head}{progress}transaction type{summary}"})
     assertContains(page, "What was read: 1 run")

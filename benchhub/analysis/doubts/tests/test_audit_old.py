@@ -1,0 +1,32 @@
+"""Numbers of old versions of pgbench, which agree by rules of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchhub.analysis.doubts.audit import Evidence, audit
+
+
+def codes(evidence: Evidence) -> list[str]:
+    return [doubt.code for doubt in audit(evidence)]
+
+
+def test_an_average_may_be_derived_from_the_planned_duration_where_both_rates_are_printed() -> None:
+    """10 clients in 5 s make 1,480 transactions 33.784 ms on average, although the last ended after 5.03 s."""
+    old = Evidence(
+        clients=10, tps=294.5, transactions=1480, duration_s=5.0, duration_is_planned=True, average_is_of_clients=True,
+        latency_average_ms=33.784, latency_is_derived=True, tps_including=294.197, tps_excluding=294.5,
+    )  # fmt: skip
+    assert "derived-average" not in codes(old)
+    assert "derived-average" in codes(replace(old, latency_average_ms=35.0))
+    assert "derived-average" in codes(replace(old, tps_including=None, tps=294.197))
+
+
+def test_a_number_of_transactions_may_end_at_once_after_a_long_time_of_connecting() -> None:
+    """94 transactions in 4 ms, which up to 13 are 13.5 TPS: connecting took 6.9 s, of which one report told."""
+    old = Evidence(
+        clients=8, tps=18.0, transactions=94, planned_transactions=160, skipped_transactions=66, progress=(0.0,) * 7,
+        rate_limited=True, lag_max_ms=0.097, tps_including=13.5, tps_excluding=18.0,
+    )  # fmt: skip
+    assert "progress" not in codes(old)
+    assert "progress" in codes(replace(old, tps_including=None, planned_transactions=None))
