@@ -149,8 +149,9 @@ def _most_after(evidence: Evidence, unreported_s: float, peak: float) -> float:
     """Return how many transactions may have ended after the last report: the load may have stood still up to then.
 
     The quickest transaction bounds it, or the schedule: no more are begun than are due, and those that had to wait.
+    At a rate a latency counts from when it was due, so that those of one client overlap.
     """
-    if evidence.latency_min_ms:
+    if evidence.latency_min_ms and not evidence.rate_limited:
         return evidence.clients * (1 + 1000 * unreported_s / evidence.latency_min_ms)
     # Up to 13 the rate of a number of transactions has the time of connecting in it: it may all have been at once.
     is_at_once = evidence.planned_transactions is not None and evidence.tps_including is not None

@@ -1,4 +1,4 @@
-"""Numbers of old versions of pgbench, which agree by rules of their own."""
+"""Numbers of odd runs and of old versions of pgbench, which agree by rules of their own."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ def test_a_number_of_transactions_may_end_at_once_after_a_long_time_of_connectin
     )  # fmt: skip
     assert "progress" not in codes(old)
     assert "progress" in codes(replace(old, tps_including=None, planned_transactions=None))
+
+
+def test_the_quickest_transaction_bounds_no_run_at_a_rate_whose_clients_were_late() -> None:
+    """15 transactions were due in the 4 s that a load generator stood still: all ended in the second after it."""
+    late = Evidence(
+        clients=3, tps=3.546, transactions=15, planned_transactions=15, progress=(0.2,), rate_limited=True,
+        latency_min_ms=3682.0, latency_max_ms=4102.0, lag_max_ms=3981.0, initial_connection_time_ms=42.8,
+    )  # fmt: skip
+    assert "progress" not in codes(late)
+    assert "progress" in codes(replace(late, rate_limited=False))
