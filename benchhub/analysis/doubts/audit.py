@@ -28,6 +28,7 @@ CHECKS = (
     rates.progress,
     rates.progress_latency,
     rates.connecting,
+    rates.connecting_end,
     counts.logged_count,
     counts.commits,
     counts.failures,

@@ -16,6 +16,7 @@ CONTRADICTIONS = frozenset(
         "rate",
         "progress",
         "logged-count",
+        "logged-lag",
         "log-clock",
         "script-count",
         "share",

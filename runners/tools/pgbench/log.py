@@ -11,6 +11,7 @@ kept raw. Both give what `Reduction` holds; its text form is the file `latency.h
     lines 1204
     first_epoch_s 1700000000    of the lines that have a time, which is when the transaction ended
     last_epoch_s 1700000002
+    longest_lag_us 5120         of the transactions that have a latency, at a rate
     end                         its absence tells a truncated file
 
 The columns are those of pgbench 9.3 to 18, as the chapter on pgbench in each version's manual describes them.
@@ -68,6 +69,7 @@ $5 "" != epoch {
     if (timed && (last == "" || epoch + 0 > last)) last = epoch + 0
 }
 !timed { kinds["unreadable"]++; next }
+$7 + 0 > lag + 0 && $3 ~ /^[0-9]+$/ { lag = $7 + 0 }
 """
 COUNT_LINE_AWK = """\
 { if (pending[$3 " " $4]++ == 0 && ++distinct == 65536) count_pending() }
@@ -79,6 +81,7 @@ END {
     for (kind in kinds) printf "kind %s %.0f\\n", kind, kinds[kind]
     printf "lines %.0f\\n", NR
     if (first != "") printf "first_epoch_s %.0f\\nlast_epoch_s %.0f\\n", first, last
+    if (lag != "") printf "longest_lag_us %.0f\\n", lag
     print "end"
 }
 """
@@ -104,6 +107,7 @@ class Reduction:
     kinds: Mapping[str, int]
     first_epoch_s: int | None
     last_epoch_s: int | None
+    longest_lag_us: int | None = None
 
     @property
     def transactions(self) -> int:
@@ -134,6 +138,7 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
     scripts: dict[int, ScriptTotals] = {}
     first_epoch_s: int | None = None
     last_epoch_s: int | None = None
+    longest_lag_us = 0
     for line in lines:
         read += 1
         columns = line.split()
@@ -146,9 +151,16 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
             kinds[kind] += 1
             continue
         latency_us, script = int(columns[2]), int(columns[3])
+        longest_lag_us = max(longest_lag_us, _lag_us(columns))
         bins[script, *histogram.bin_of(latency_us)] += 1
         scripts[script] = _with_latency(scripts.get(script), latency_us)
-    return Reduction(read, dict(bins), scripts, dict(kinds), first_epoch_s, last_epoch_s)
+    return Reduction(read, dict(bins), scripts, dict(kinds), first_epoch_s, last_epoch_s, longest_lag_us or None)
+
+
+def _lag_us(columns: list[bytes]) -> int:
+    """Return the seventh column, which is the lag of a transaction at a rate; 0 without one."""
+    lag = columns[6] if len(columns) > 6 else b""
+    return int(lag) if lag.isdigit() and len(lag) <= LONGEST_TIME else 0
 
 
 def _with_latency(totals: ScriptTotals | None, latency_us: int) -> ScriptTotals:
@@ -174,7 +186,7 @@ def read_reduction(text: str) -> Reduction:
                 scripts[int(script)] = ScriptTotals(int(total), int(least), int(most))
             case ["kind", kind, count]:
                 kinds[kind] = int(count)
-            case [("lines" | "first_epoch_s" | "last_epoch_s") as name, number]:
+            case [("lines" | "first_epoch_s" | "last_epoch_s" | "longest_lag_us") as name, number]:
                 numbers[name] = int(number)
             case [script, shift, value, count]:
                 bins[int(script), int(shift), int(value)] = int(count)
@@ -187,6 +199,7 @@ def read_reduction(text: str) -> Reduction:
         kinds,
         numbers.get("first_epoch_s"),
         numbers.get("last_epoch_s"),
+        numbers.get("longest_lag_us"),
     )
 
 

@@ -28,7 +28,7 @@ from .pacing import responses, shaped, shaped_claims
 
 PARSER = "pgbench/3"
 WARMUP_METRIC = "warmup_tps"
-APART_SINCE = (11,)
+APART_SINCE, SUM_TOLERANCE = (11,), 0.02
 LOAD_S_PER_SCALE = 0.3
 # High, for each hardware thread; of scripts that are not here as of select-only.
 TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60_000.0}
@@ -307,10 +307,9 @@ def _reports(
     """
     ended_s, version = consistency.ended_s(measures), Version.read(spec.tool_version)
     reports = progress.read(*streams, started_epoch_s, ended_s)
-    skipped = measures["skipped_transactions"].value if "skipped_transactions" in measures else 0
     reported = sum(sum(line.numbers) for line in reports.series if line.metric == "tps")
-    is_old = version is not None and version.numbers < APART_SINCE
-    if not is_old or reported <= measures["transactions"].value + skipped / 2:
+    is_old = version is not None and version.numbers < APART_SINCE and "skipped_transactions" in measures
+    if not is_old or reported <= (1 + SUM_TOLERANCE) * measures["transactions"].value:
         return reports
     return progress.read(*streams, started_epoch_s, ended_s, has_skipped=True)
 

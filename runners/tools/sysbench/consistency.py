@@ -152,6 +152,8 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     threads = measures["reported_clients"].value if "reported_clients" in measures else math.inf
     # A second of a warm-up is in no number of the report.
     longest_ms = measures["latency_max_ms"].value if "latency_max_ms" in measures else math.inf
+    shortest_ms = measures["latency_min_ms"].value if "latency_min_ms" in measures else 0.0
+    shortest_ms = 0.0 if report.WARMUP.search(text) else shortest_ms
     longest_ms = math.inf if report.WARMUP.search(text) else longest_ms
     latest_s = (
         (1 + PROGRESS_TOLERANCE) * measures["measured_s"].value + LATE_S if "measured_s" in measures else math.inf
@@ -170,6 +172,10 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
             return
         if values and float(values["percentile"]) > (1 + BUCKET_TOLERANCE) * longest_ms + RATE_ROUNDING:
             words = f"the percentile is {values['percentile']} ms, above the maximum of {longest_ms:.4g} ms"
+            yield Doubt("progress", f"At {at_s:g} s {words}.")
+            return
+        if values and 0 < float(values["percentile"]) < (1 - BUCKET_TOLERANCE) * shortest_ms - RATE_ROUNDING:
+            words = f"the percentile is {values['percentile']} ms, below the minimum of {shortest_ms:.4g} ms"
             yield Doubt("progress", f"At {at_s:g} s {words}.")
             return
         if values and int(values["threads"]) > threads:

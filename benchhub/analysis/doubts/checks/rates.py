@@ -85,6 +85,37 @@ def _against_plan(evidence: Evidence, loaded_s: float) -> Finding | None:
     return "overrun", f"{late_text}, and no transaction took that long: the load may have stood still at its end."
 
 
+def connecting_end(evidence: Evidence) -> Finding | None:
+    """Check that connecting and the transactions after it fit into the planned time, but for the last transactions.
+
+    The time runs from before connecting. Where it passes meanwhile, each client makes a single transaction.
+    """
+    connecting_s, planned_s = evidence.initial_connection_time_ms / 1000, evidence.duration_s
+    lasted_s, ended = evidence.lasted_s, evidence.transactions
+    is_open = evidence.connect_each or evidence.rate_limited or evidence.failed_transactions
+    if not connecting_s or not evidence.duration_is_planned or not planned_s or is_open:
+        return None
+    if lasted_s is None or ended is None or ended <= evidence.clients:
+        return None
+    latest_s = planned_s * (1 + RATE_TOLERANCE) + SLACK_S + min(lasted_s, _longest_possible_s(evidence))
+    if connecting_s + lasted_s <= latest_s:
+        return None
+    return "rate", (
+        f"{connecting_s:,.4g} s of connecting and {lasted_s:,.4g} s of transactions are more than the "
+        f"{planned_s:,.4g} s that were asked for, and no last transaction took that long."
+    )
+
+
+def _longest_possible_s(evidence: Evidence) -> float:
+    """Return how long a transaction and its pause may have taken: as if one alone made the deviation (Samuelson)."""
+    if evidence.latency_max_ms is not None:
+        return _longest_s(evidence)
+    if evidence.latency_average_ms is None or evidence.latency_stddev_ms is None or not evidence.transactions:
+        return math.inf
+    longest_ms = evidence.latency_average_ms + math.sqrt(evidence.transactions) * evidence.latency_stddev_ms
+    return (longest_ms + evidence.longest_pause_ms) / 1000
+
+
 def _longest_s(evidence: Evidence) -> float:
     return ((evidence.latency_max_ms or 0.0) + evidence.longest_pause_ms) / 1000
 

@@ -46,7 +46,19 @@ PGBENCH = (
         "14-rate_skips",
         "the longest lag",
         printed(r"max 46.386", "max 64.386"),
-        undetectable="The longest lag is in no other number, and the run has room for it.",
+        "logged-lag",
+    ),
+    Corruption(
+        "14-rate_skips",
+        "the longest lag, without a log",
+        without_log(printed(r"max 46.386", "max 64.386")),
+        undetectable="The longest lag is in the log alone, and the run has room for it.",
+    ),
+    Corruption(
+        "14-one_tps",
+        "the connecting in s",
+        lambda o: replace(printed(r"(connection time = )[0-9.]+", r"\g<1>8407")(o), stderr=b"", files={}),
+        "rate",
     ),
     Corruption(
         "14-low_rate",
@@ -101,6 +113,7 @@ SYSBENCH = (
         printed(r" 0.81ms", " 0.11ms"),
         undetectable="Without a histogram the shortest is bounded by the average alone.",
     ),
+    Corruption("1.1-progress", "a second's percentile, below all", printed(r": 8.58 err", ": 0.08 err"), "progress"),
     Corruption(
         "1.1-progress",
         "a second's percentile, below the longest",
