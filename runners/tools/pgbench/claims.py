@@ -245,12 +245,14 @@ def _rate_claim(summary: Summary) -> Claim:
     clients = summary.number("number of clients") or 1
     # Each thread has its own schedule. Where it ends with a number of transactions, the slowest one is waited for.
     threads = (summary.number("number of threads") or 1) if summary.number("duration") is None else 1
+    # Of clients that are not divided evenly, that one has more of them than others at the same rate.
+    share = clients / threads / math.ceil(clients / threads)
     return Claim(
         words,
         lambda planned: (
             planned > 0
             and not _is_above(due - clients, SHARE * planned * longest_s)
-            and not _is_below(SHARE * (due + clients) / threads, planned * shortest_s / threads)
+            and not _is_below(SHARE * (due + clients) / threads, share * planned * shortest_s / threads)
         ),
     )
 

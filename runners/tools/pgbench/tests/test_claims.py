@@ -353,3 +353,32 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_of_long_lines_no_more_is_read_than_there_are_lines() -> None:
     for piece in ("pgbench (1", "SQL script 1: ", "number of transactions above the 1", "tps = 1", ": "):
         assert len(read_summary(f"transaction type: x\n{piece * 100_000}\n" * 2).values) <= 4
+
+
+UNEVEN = """pgbench (17.7)
+transaction type: <builtin: select only>
+scaling factor: 1
+query mode: simple
+number of clients: 4
+number of threads: 3
+maximum number of tries: 1
+number of transactions per client: 400
+number of transactions actually processed: 1600/1600
+number of failed transactions: 0 (0.000%)
+latency average = 29.396 ms
+latency stddev = 67.531 ms
+rate limit schedule lag: avg 3.651 (max 12.446) ms
+initial connection time = 3.596 ms
+tps = 5.466667 (without initial connection time)
+"""
+
+
+@pytest.mark.parametrize(("rate_tps", "codes"), [(8.2, []), (16.4, ["rate-limit"])])
+def test_the_thread_that_has_two_of_four_clients_takes_twice_as_long_at_a_third_of_the_rate(
+    rate_tps: float, codes: list[str]
+) -> None:
+    """At 8.2 TPS a thread gets 2.73 of them, so that its 800 transactions take 293 s: 1,600 are 5.47 TPS."""
+    parameters = {"script": "select-only", "scale": 1, "rate_tps": rate_tps}
+    spec = replace(SPEC, tool_version="17.7", clients=4, threads=3, duration_s=0, parameters=parameters)
+    outputs = printing(UNEVEN)
+    assert [claim.code for claim in PGBENCH.contradictions(spec, outputs)] == codes
