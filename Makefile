@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-api test-whole test-matrix check-types check-others bench-viewers faults faults-clusters soak pictures openapi sbom
+.PHONY: test-api test-whole test-matrix check-types check-secrets check-others bench-viewers faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -141,9 +141,12 @@ openapi: venv
 sbom: venv
 	@$(RUN) -m benchhub.sbom
 
-# Two at a time: mypy takes about as long as all others together.
+# Two at a time, what takes longest first.
 check: venv-dev
-	@$(MAKE) -j 2 --output-sync=target check-types check-others
+	@$(MAKE) -j 2 --output-sync=target check-secrets check-types check-others
+
+check-secrets:
+	$(RUN) tests/secret_scan.py
 
 check-types:
 	$(RUN) -m mypy
@@ -153,7 +156,6 @@ check-others:
 	$(RUN) -m ruff format --check
 	$(RUN) -m djlint frontend/templates --lint --quiet
 	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
-	$(RUN) tests/secret_scan.py
 	$(RUN) tests/known_faults.py
 	@# pytest writes the asserts of all tests anew, once, and not in each of its processes.
 	@$(RUN) -m pytest --collect-only -qq -p no:randomly > .venv/collected || { cat .venv/collected; exit 1; }

@@ -6,13 +6,17 @@ python tests/secret_scan.py --accept  takes what there is as looked at
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = ROOT / "tests" / "secrets.json"
+# What was found in each file, by a digest of its name, its bytes and the release that looked: most take long and stay.
+CACHE = ROOT / ".cache" / "secret_scan.json"
 LEFT_OUT = (
     "frontend/static/",
     "frontend/templates/",
@@ -21,6 +25,7 @@ LEFT_OUT = (
     "docs/openapi.yaml",
     "docs/pictures/",
 )
+NOT_OURS = (".venv", ".cache/", "var/", ".git/")
 
 
 def main() -> int:
@@ -36,15 +41,31 @@ def main() -> int:
 
 
 def scanned() -> list[tuple[str, str]]:
-    """Return (digest, place) of whatever looks like a secret."""
-    command = [sys.executable, "-m", "detect_secrets", "scan", "--all-files", *files()]
+    """Return (digest, place) of whatever looks like a secret; only files that have changed are looked at anew."""
+    keys = {name: _key(name) for name in files()}
+    before = json.loads(CACHE.read_text(encoding="utf-8")) if CACHE.exists() else {}
+    findings = _scanned([name for name, key in keys.items() if key not in before])
+    by_key = {key: before.get(key, findings.get(name, [])) for name, key in keys.items()}
+    CACHE.parent.mkdir(exist_ok=True)
+    CACHE.write_text(json.dumps(by_key), encoding="utf-8")
+    return [(digest, place) for row in by_key.values() for digest, place in row]
+
+
+def _key(name: str) -> str:
+    head = f"{version('detect-secrets')} {name} ".encode()
+    return hashlib.sha256(head + (ROOT / name).read_bytes()).hexdigest()
+
+
+def _scanned(names: list[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return (digest, place) by file."""
+    if not names:
+        return {}
+    command = [sys.executable, "-m", "detect_secrets", "scan", "--all-files", *names]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    results = json.loads(done.stdout)["results"]
-    return [
-        (finding["hashed_secret"], f"{name}:{finding['line_number']} ({finding['type']})")
-        for name, findings in results.items()
-        for finding in findings
-    ]
+    return {
+        name: [(row["hashed_secret"], f"{name}:{row['line_number']} ({row['type']})") for row in rows]
+        for name, rows in json.loads(done.stdout)["results"].items()
+    }
 
 
 def files() -> list[str]:
@@ -54,7 +75,7 @@ def files() -> list[str]:
     return [
         name
         for name in names
-        if name and not name.startswith((*LEFT_OUT, "tests/secrets.json", ".venv", "var/", ".git/"))
+        if (ROOT / name).is_file() and not name.startswith((*LEFT_OUT, "tests/secrets.json", *NOT_OURS))
     ]
 
 
