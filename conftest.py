@@ -67,6 +67,7 @@ CHROMIUM_FLAGS = (
 
 
 _LINE_BREAK = re.compile(r"(<[^<>]*>)?[ \t]*\n\s*(?=(</?\w+)?)")
+_BROKEN_TAG = re.compile(r"<\w[^<>\n]*\n[^<>]*>")
 _INLINE = {"a", "abbr", "b", "code", "data", "em", "i", "label", "span", "strong", "time"}
 
 
@@ -75,7 +76,7 @@ def _as_read(html: str) -> str:
 
     A line break is a space within a sentence, and nothing between elements.
     """
-    html = re.sub(r"<\w[^<>]*>", lambda tag: re.sub(r"\s*\n\s*", " ", tag[0]), html)
+    html = _BROKEN_TAG.sub(lambda tag: re.sub(r"\s*\n\s*", " ", tag[0]), html)
     parts = re.split(r"(<(pre|textarea)\b.*?</\2>)", html, flags=re.S)
     return "".join(
         part if number % 3 else _LINE_BREAK.sub(_line_break, part)

@@ -20,7 +20,7 @@ from .execute import tick as execute_tick
 from .execute import visits
 from .plan import plan
 
-PATIENCE_S = 60
+PATIENCE_S = 240  # of a busy machine
 
 
 @dataclass
