@@ -1,7 +1,7 @@
 """The archive: files of runs apart from the warehouse, each below the SHA-256 of its bytes, compressed.
 
 It is the storage `archive` of Django's settings: a folder (ARCHIVE_DIR), or whatever ARCHIVE_STORAGE names. Nothing
-here removes a file, as a backup of the warehouse may lead to it.
+here removes a file that is whole, as a backup of the warehouse may lead to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import gzip
 import hashlib
 import os
 import tempfile
+import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ ALIAS = "archive"
 # What cannot be compressed grows by less than a thousandth, and a head and an end of gzip.
 PACKED_SHARE, PACKED_BYTES = 1000, 1024
 GZIP = 16 + zlib.MAX_WBITS
+# A file that is being written; no write lasts a day, so that one as old was left by a process that was killed.
+UNFINISHED, UNFINISHED_S = ".unfinished-", 24 * 3600
 NOT_SET = "No archive is set up here: let ARCHIVE_DIR name its folder, alike for web and worker."
 MISSING = "Its bytes are in the archive, which has no file {} now: put it back from a copy of the archive."
 UNREADABLE = "Its bytes are in the archive, which cannot be read ({}): see that web and worker reach it."
@@ -44,7 +48,8 @@ class Folder(FileSystemStorage):
     def _save(self, name: str, content: File[bytes]) -> str:
         target = Path(self.path(name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
+        _sweep(target.parent)
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED, delete=False) as file:
             file.writelines(content.chunks())
             file.flush()
             os.fsync(file.fileno())
@@ -52,6 +57,14 @@ class Folder(FileSystemStorage):
         _sync_folder(target.parent)
         _sync_folder(target.parent.parent)
         return name
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what was begun in the folder more than a day ago and never finished."""
+    for file in folder.glob(f"{UNFINISHED}*"):
+        with suppress(FileNotFoundError):  # another process sweeps as well
+            if time.time() - file.stat().st_mtime > UNFINISHED_S:
+                file.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

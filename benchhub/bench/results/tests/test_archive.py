@@ -5,13 +5,15 @@ import hashlib
 import io
 import os
 import signal
+import subprocess
+import sys
 import tarfile
+import time
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -93,34 +95,57 @@ def test_a_move_that_was_killed_after_its_file_was_written_is_done_again(run, fo
     assert moves.move(99).failures == () and output().read() == OUTPUT
 
 
-# Where a process is killed: before it writes, with its file written but not in place, with its file in place, and with
-# its file read back. It is killed in what it calls there.
-INHERITED = []  # connections of a parent: a child that lets go of one ends the parent's session
-STEPS = ((archive.Folder, "_save"), (os, "fsync"), (archive, "_sync_folder"), (QuerySet, "update"))
+# A move in a process of its own, which is killed where it calls the function of this name.
+KILLED_MOVE = """\
+import os, signal, sys
+from pydoc import locate
+import django
+django.setup()
+from benchhub.bench.results import archive as moves
+place, name = sys.argv[1:]
+setattr(locate(place), name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+moves.move(99)
+"""
+# Before it writes, with its file written but not in place, with its file in place, and with its file read back.
+STEPS = [
+    pytest.param("benchhub.archive.Folder", "_save", marks=pytest.mark.whole),
+    ("os", "fsync"),
+    pytest.param("benchhub.archive", "_sync_folder", marks=pytest.mark.whole),
+    ("django.db.models.QuerySet", "update"),
+]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_process_that_is_killed_at_any_step_loses_nothing_and_the_move_goes_on(run, folder):
-    for place, name in STEPS:
-        assert os.WTERMSIG(os.waitpid(killed_at(place, name), 0)[1]) == signal.SIGKILL, name
-        assert (output().read(), output().archived_at) == (OUTPUT, None), name
-        assert moves.move(99) == moves.Outcome(moves.Extent(1, len(OUTPUT)), (), output().pk), name
-        assert output().read() == archive.get(SHA256, len(OUTPUT)) == OUTPUT, name
-        moves.fetch_back()
-        (folder / archive.place(SHA256)).unlink()
+@pytest.mark.parametrize(("place", "name"), STEPS)
+def test_a_process_that_is_killed_at_any_step_loses_nothing_and_the_move_goes_on(run, folder, place, name):
+    assert killed_at(place, name, folder) == -signal.SIGKILL
+    assert (output().read(), output().archived_at) == (OUTPUT, None)
+    assert moves.move(99) == moves.Outcome(moves.Extent(1, len(OUTPUT)), (), output().pk)
+    assert output().read() == archive.get(SHA256, len(OUTPUT)) == OUTPUT
 
 
-def killed_at(place, name):
-    """Begin a move in a process of its own, which dies where it calls `name`; returns its number."""
-    if number := os.fork():
-        return number
-    try:
-        INHERITED.append(connection.connection)
-        connection.connection = None
-        setattr(place, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
-        moves.move(99)
-    finally:
-        os._exit(1)
+def killed_at(place, name, folder):
+    """Begin a move in a process of its own, which dies where it calls `name`; returns its exit code."""
+    environment = {**os.environ, "DATABASE_URL": warehouse_url(), "ARCHIVE_DIR": str(folder), "SECRET_KEY": "x"}
+    return subprocess.run([sys.executable, "-c", KILLED_MOVE, place, name], env=environment, timeout=240).returncode
+
+
+def warehouse_url():
+    place = connection.settings_dict
+    return f"postgresql://{place['USER']}:{place['PASSWORD']}@{place['HOST']}:{place['PORT']}/{place['NAME']}"
+
+
+def test_what_a_killed_process_left_half_written_is_removed_after_a_day(folder):
+    beside = folder / SHA256[:2]
+    beside.mkdir()
+    left, fresh, of_others = (beside / name for name in (".unfinished-old", ".unfinished-new", ".snapshot"))
+    for file in (left, fresh, of_others):
+        file.touch()
+    two_days_ago = time.time() - 2 * 24 * 3600
+    for file in (left, of_others):
+        os.utime(file, (two_days_ago, two_days_ago))
+    archive.put(OUTPUT, SHA256)
+    assert sorted(file.name for file in beside.glob(".*")) == [".snapshot", ".unfinished-new"]
 
 
 def test_two_at_a_time_move_a_file_once(run, folder):
