@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -24,20 +25,24 @@ from benchhub.demo.servers import target_marker
 from benchhub.embedded import EmbeddedError, account, ports, proc
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import MARKER
-from conftest import CLONE, WHOLE
+from conftest import CLONE
 from tests import places
 
 pytestmark = pytest.mark.long
 PATIENCE_S = 600
+LITTLE = ("--seconds=1", "--repeats=1", "--levels=1 8")
 
 
 @pytest.fixture(scope="module")
 def clone() -> Iterator[Path]:
-    """A copy of what git would clone, with this tree's .venv, in a folder that only its owner can enter."""
+    """A copy of what git would clone, with this tree's .venv, in a folder that only its owner can enter.
+
+    What Python has compiled of it comes along: each process of the demonstration would compile it anew.
+    """
     places.reap(places.CLONES, places.end_demonstration)
     with places.held(places.CLONES) as folder:
         files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=CLONE, text=True)
-        for name in files.splitlines():
+        for name in (path for file in files.splitlines() for path in (file, compiled(file))):
             if (CLONE / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(CLONE / name, folder / name)
@@ -45,6 +50,10 @@ def clone() -> Iterator[Path]:
         run_demo(folder, "clean")
         private = account.private_folder(folder)
     assert not private.exists()
+
+
+def compiled(name: str) -> str:
+    return importlib.util.cache_from_source(name) if name.endswith(".py") else name
 
 
 def command(clone: Path, *words: str) -> list[str]:
@@ -90,10 +99,10 @@ def run_demo(clone: Path, *words: str, **more: str) -> subprocess.CompletedProce
 
 
 @contextlib.contextmanager
-def serving(clone: Path) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+def serving(clone: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The demonstration with its output up to the last line before it serves; killed if the test forgets it."""
     demo = subprocess.Popen(
-        command(clone, "up"),
+        command(clone, "up", *options),
         cwd=clone,
         env=plain_environment(),
         stdout=subprocess.PIPE,
@@ -153,25 +162,17 @@ def read_the_finished_curve(chromium: Any, url: str, username: str, password: st
 
 @pytest.mark.browser
 def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_running(clone: Path, chromium: Any) -> None:
-    first = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=1", "--levels=1 8")
-    assert first.returncode == 0, first.stdout
-    assert "Traceback" not in first.stdout
-    assert "  Runs of 1 s on one machine support no verdict on the two builds.\n" in first.stdout
-    assert "\x1b" not in first.stdout and "\r" not in first.stdout, "control characters without a terminal"
-    assert left_running(clone) == []
-    if WHOLE:
-        check_that_a_second_start_measures_anew(clone, first.stdout)
-
-    latest = experiment(clone)
-    with taken_port(clone) as port, serving(clone) as (demo, lines):
-        assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
-        assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
-        assert any(line.startswith("  There before, of an earlier start: ") and "4 runs" in line for line in lines)
-        assert "  Nothing was left to run at this start: all succeeded" in lines
+    with taken(state.WEB_PORT), serving(clone, *LITTLE) as (demo, lines):
+        output = "\n".join(lines)
+        assert lines[-1].startswith("Ctrl-C"), output
+        assert "Traceback" not in output
+        assert "  Runs of 1 s on one machine support no verdict on the two builds." in lines
+        assert "\x1b" not in output and "\r" not in output, "control characters without a terminal"
+        assert any(line.startswith(f"  Port {state.WEB_PORT} is taken: the pages are on port ") for line in lines)
         url = next(line.strip() for line in lines if line.strip().startswith("http://"))
         words = next(line for line in lines if line.strip().startswith("user")).replace(",", "").split()
         answer = page.visit(url, words[1], words[3])
-        assert (answer.status, latest["name"] in answer.text) == (200, True)
+        assert (answer.status, experiment(clone)["name"] in answer.text) == (200, True)
         with pytest.raises(EmbeddedError, match="was not shown to user demo"):
             page.visit(url, words[1], "guess")
         read_the_finished_curve(chromium, url, words[1], words[3])
@@ -191,9 +192,27 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
     assert not (clone / "var/run/environment.json").exists()
 
 
+@pytest.mark.whole
+def test_a_later_start_shows_what_was_measured_and_once_measures_anew(clone: Path) -> None:
+    run_demo(clone, "clean")
+    first = run_demo(clone, "up", "--once", *LITTLE)
+    assert first.returncode == 0, first.stdout
+    assert left_running(clone) == []
+    check_that_a_second_start_measures_anew(clone, first.stdout)
+    latest, port = experiment(clone), remembered_port(clone)
+    with taken(port), serving(clone) as (demo, lines):
+        assert any(line.startswith(f"  Port {port} is taken: the pages are on port ") for line in lines)
+        assert experiment(clone) == latest, "without ONCE=1 nothing is run again"
+        assert any(line.startswith("  There before, of an earlier start: ") and "4 runs" in line for line in lines)
+        assert "  Nothing was left to run at this start: all succeeded" in lines
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(60) == 0
+    assert left_running(clone) == []
+
+
 def check_that_a_second_start_measures_anew(clone: Path, first_output: str) -> None:
     before = experiment(clone)
-    anew = run_demo(clone, "up", "--once", "--seconds=1", "--repeats=1", "--levels=1 8")
+    anew = run_demo(clone, "up", "--once", *LITTLE)
     assert anew.returncode == 0, anew.stdout
     assert experiment(clone)["path"] != before["path"], "a second ONCE=1 runs the experiment anew"
     assert "There before" not in first_output + anew.stdout, "whatever they show is of their own start"
@@ -202,16 +221,21 @@ def check_that_a_second_start_measures_anew(clone: Path, first_output: str) -> N
     assert left_running(clone) == []
 
 
-@contextlib.contextmanager
-def taken_port(clone: Path) -> Iterator[int]:
-    """Hold the port at which the last start served."""
+def remembered_port(clone: Path) -> int:
+    """Return the port at which the last start served."""
     home = account.private_folder(clone) if os.geteuid() == 0 else clone / "var"
-    port = int(json.loads((home / "ports.json").read_text())["web"])
+    return int(json.loads((home / "ports.json").read_text())["web"])
+
+
+@contextlib.contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Hold a port, unless somebody else does."""
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", port))
-        other.listen()
-        yield port
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", port))
+            other.listen()
+        yield
 
 
 def check_that_the_doctor_looks_at_the_demonstration(clone: Path) -> None:
