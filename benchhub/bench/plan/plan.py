@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -97,8 +98,9 @@ def expand(experiment: Experiment, to_load: Sequence[System] | None = None) -> I
     systems = [row.system for row in rows]
     protocols = {system.pk: Protocol.stored(specs.protocol_form(experiment, system)) for system in systems}
     missing = without_data_set(experiment, systems) if to_load is None else to_load
+    spec_of = cache(partial(spec_for, experiment))  # repeats differ in their position alone
     for position, step in enumerate(steps(experiment, systems, missing), start=1):
-        yield run_of(experiment, step, protocols[step.system.pk], position)
+        yield run_of(experiment, step, protocols[step.system.pk], position, spec_of(step._replace(repeat=0)))
 
 
 def without_data_set(experiment: Experiment, systems: Sequence[System]) -> list[System]:
@@ -134,9 +136,9 @@ def _coming_recipes(instances: Sequence[int]) -> dict[int, str]:
     return recipes
 
 
-def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int) -> Run:
-    """Return one run of the plan, unsaved, with its frozen RunSpec."""
-    spec, load_s = spec_for(experiment, step), specs.load_guess_s(experiment.workload)
+def run_of(experiment: Experiment, step: Step, protocol: Protocol, position: int, spec: RunSpec | None = None) -> Run:
+    """Return one run of the plan, unsaved, with its frozen RunSpec: that of the step where none is given."""
+    spec, load_s = spec or spec_for(experiment, step), specs.load_guess_s(experiment.workload)
     expected_s = load_s if step.kind == Run.Kind.LOAD else spec.expected_s
     deadline_s = deadlines.deadline_s(expected_s, load_s, least_s=settings.LEAST_DEADLINE_SECONDS)
     return Run(
