@@ -36,8 +36,8 @@ from runners.tools.tatp import log as tatp_log
 from runners.tools.tatp.testing import SPEC as TATP_SPEC
 
 SIZES = (90, 180) if WHOLE else (45, 90)
-NUMBERS = (150, 300) if WHOLE else (50, 100)
-SIZE = 1_000_000 if WHOLE else 100_000
+NUMBERS = (150, 300) if WHOLE else (25, 50)
+SIZE = 1_000_000 if WHOLE else 50_000
 # Twice the text may take twice the steps; four times would be the square.
 MOST_GROWTH = 2.6
 FEW_STEPS = 400
