@@ -58,6 +58,7 @@ async def test_a_data_set_is_restored_by_copy_as_it_was_after_its_load_with_the_
     assert not (driver.folder / "data.making").exists()
 
 
+@pytest.mark.whole
 async def test_where_the_copy_is_gone_the_data_set_is_loaded_and_copied_again(driver):
     outputs = await loaded(driver, RESTORED)
     assert outputs.files["copy.refused"].decode() == "The copy was not there any more.\n"
@@ -113,6 +114,7 @@ def test_without_room_older_copies_go_unless_they_would_go_in_vain(tmp_path, hel
     assert subprocess.run(["sh", "-c", script.replace("2000", "900")], cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.whole
 async def test_visits_tell_of_copies_and_discard_them(driver):
     await loaded(driver, KEPT)
     place = (driver.connections, driver.target, driver.cluster, driver.work)

@@ -50,6 +50,7 @@ def test_earlier_repeats_are_drawn_until_the_reader_switches_them_off(cockpit):
     expect(reading).to_contain_text("repeat 1")
 
 
+@pytest.mark.whole
 def test_a_doubt_puts_the_cursor_to_its_second(cockpit):
     cockpit.get_by_role("link", name="20 to 24 s").click()
     reading = cockpit.locator(".cursor output")

@@ -276,6 +276,7 @@ def test_the_page_of_a_workload_tells_its_parameters_in_full(author, kind, typed
     assertNotContains(page, "SHA-256")
 
 
+@pytest.mark.whole
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_the_page_of_a_workload_fits_a_telephone(page):
