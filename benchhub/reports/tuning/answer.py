@@ -20,7 +20,7 @@ def verdict(series: Series) -> str:
     if best is None or len(series.curves) < 2:
         return "Nothing to compare yet: no step has a result."
     if best.place == 0:
-        return f"Best: the baseline. No {_step(series)} raised throughput."
+        return f"The baseline is the fastest as measured: no {_step(series)} is shown to raise throughput."
     if best.ratio and not best.ratio.is_tested:
         change = words.percent(best.ratio.value, words.decimals(best.ratio))
         why = best.ratio.withheld or words.not_tested_text(best.ratio)
@@ -32,14 +32,14 @@ def verdict(series: Series) -> str:
 
 
 def place_text(series: Series, treatment: Treatment) -> str:
-    """Name a treatment in a sentence: 'steps 1 to 4', 'step 2, wal', 'memory + wal'."""
+    """Name a treatment in a sentence: 'steps 1 to 4', 'step 2 (wal)', 'memory + wal'."""
     numbers = treatment.row.step_numbers
     if not numbers:
         return "the baseline"
     if series.kind == treatments.FACTORIAL:
         return treatment.label
     name = series.names[numbers[-1] - 1]
-    return f"steps 1 to {numbers[-1]}" if len(numbers) > 1 else f"step {numbers[0]}, {name}"
+    return f"steps 1 to {numbers[-1]}" if len(numbers) > 1 else f"step {numbers[0]} ({name})"
 
 
 def _step(series: Series) -> str:

@@ -40,7 +40,13 @@ class Change:
     after: str
 
     def __str__(self) -> str:
+        if self.is_new:
+            return f"{self.name} {self.after}, {self.before} before"
         return f"{self.name} {self.before} to {self.after}"
+
+    @property
+    def is_new(self) -> bool:
+        return self.before == NOT_SET
 
 
 @dataclass(frozen=True, slots=True)
