@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from .gaps import LIKE, in_gap
 from .guests import OWNER_ALONE, beyond_bounds, is_grantable
 from .parameters import CHOSEN_BY_SERVER, Parameter, in_force, unit_bytes
 
@@ -68,7 +69,12 @@ LIBRARIES = ("shared_preload_libraries", "session_preload_libraries")
 _REFUSED = tuple((re.compile(pattern), reason) for pattern, reason in REFUSED)
 _REFUSED_TO_GUESTS = tuple((re.compile(pattern), reason) for pattern, reason in REFUSED_TO_GUESTS)
 # Settings whose defaults count where others are checked together.
-CONTRADICTING = ("max_connections", "superuser_reserved_connections", "reserved_connections", "max_wal_senders")
+RESERVED = ("superuser_reserved_connections", "reserved_connections")
+PROCESSES = (
+    "max_connections", "max_worker_processes", "max_wal_senders", "autovacuum_max_workers", "autovacuum_worker_slots",
+)  # fmt: skip
+MOST_PROCESSES = 262_141  # MAX_BACKENDS, less those that every server has
+CONTRADICTING = (*PROCESSES, *RESERVED, *LIKE)
 MOST_SETTINGS = 200
 
 
@@ -113,10 +119,12 @@ def refusal(name: str, value: str, server: Server) -> str:
     if server.is_somebodys and not is_grantable(name):
         return f"{name} is not applied: {OWNER_ALONE}."
     try:
-        in_force(parameter, value)
+        setting = in_force(parameter, value)
     except ValueError as error:
         return f"{name} {error}"
-    guest = beyond_bounds(name, in_force(parameter, value), parameter.default) if server.is_somebodys else ""
+    if gap := in_gap(parameter, value, setting, server.parameters):
+        return gap
+    guest = beyond_bounds(name, setting, parameter.default) if server.is_somebodys else ""
     return guest or _beyond_memory(parameter, value, server) or _not_installed(name, value, server)
 
 
@@ -176,11 +184,15 @@ def _contradictions(values: Mapping[str, str], server: Server) -> Iterator[str]:
         text = values.get(name, default)
         return int(text) if text.removeprefix("-").isdecimal() else 0
 
-    reserved = number("superuser_reserved_connections") + number("reserved_connections")
-    if {"max_connections", "superuser_reserved_connections", "reserved_connections"} & values.keys() and reserved >= (
-        connections := number("max_connections")
-    ):
+    reserved = sum(map(number, RESERVED))
+    if {"max_connections", *RESERVED} & values.keys() and reserved >= (connections := number("max_connections")):
         yield f"max_connections is {connections}, and {reserved} of them are reserved: leave some for the load."
+    # Newer servers start as many autovacuum workers as there are slots.
+    idle = "autovacuum_max_workers" if "autovacuum_worker_slots" in server.parameters else ""
+    names = [name for name in PROCESSES if name in server.parameters and name != idle]
+    processes = sum(number(name) for name in names)
+    if values.keys() & names and processes > MOST_PROCESSES:
+        yield f"{', '.join(names)} are {processes} together: the server takes at most {MOST_PROCESSES} processes."
     if values.get("wal_level") == "minimal" and number("max_wal_senders") > 0:
         yield "wal_level = minimal needs max_wal_senders = 0 beside it: set both."
     if values.get("huge_pages") == "on" and values.get("shared_memory_type", "mmap") != "mmap":

@@ -67,9 +67,9 @@ def in_force(parameter: Parameter, value: str) -> str:
     if len(value) > LONGEST_VALUE or not value.isprintable():
         raise ValueError(f"takes one line of at most {LONGEST_VALUE:,} characters.")
     if parameter.kind == "bool":
-        return _switch(text)
+        return _switch(value)
     if parameter.kind == "enum":
-        return _choice(parameter, text)
+        return _choice(parameter, value)
     if parameter.kind in ("integer", "real"):
         return _number(parameter, text)
     if parameter.name == "DateStyle":
@@ -98,11 +98,10 @@ def _switch(text: str) -> str:
 def _choice(parameter: Parameter, text: str) -> str:
     by_word = {choice.lower(): choice for choice in parameter.choices}
     word = text.lower()
-    if word not in by_word:
-        word = "on" if word in TRUE else "off" if word in FALSE else ""
+    if word not in by_word and word in TRUE | FALSE:
+        word = "on" if word in TRUE else "off"
     if word in by_word:
-        in_place = _IN_PLACE.get((parameter.name, word), "")
-        return by_word.get(in_place, by_word[word])
+        return by_word[_IN_PLACE.get((parameter.name, word), word)]
     raise ValueError(f"is {_either(parameter.choices)}, not '{text}'.")
 
 

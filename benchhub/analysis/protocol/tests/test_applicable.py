@@ -80,6 +80,15 @@ BAD = [
     ("wal_sync_method", "fsync_sometimes", "wal_sync_method is"),
     ("huge_pages", "maybe", "huge_pages is off, on or try, not 'maybe'."),
     ("wal_compression", "gzip", "wal_compression is"),
+    ("ssl_max_protocol_version", "TLSv2", "ssl_max_protocol_version is , TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not"),
+    # The server takes no blank around a word.
+    ("jit", " off", "jit is on or off, not ' off'."),
+    ("huge_pages", "try ", "huge_pages is off, on or try, not 'try '."),
+    # It lies in a gap of its range: the server refuses it, or makes another number of it.
+    ("wal_buffers", "0", "wal_buffers is -1 or at least 4 8kB, not 0."),
+    ("wal_buffers", "24kB", "wal_buffers is -1 or at least 4 8kB, not 24kB."),
+    ("autovacuum_work_mem", "1000", "autovacuum_work_mem is -1 or at least 1024 kB, not 1000."),
+    ("vacuum_buffer_usage_limit", "64kB", "vacuum_buffer_usage_limit is 0 or at least 128 kB, not 64kB."),
     # It cannot be set at all.
     ("block_size", "16384", "block_size cannot be set: it is fixed when the server is built or its cluster made."),
     ("data_checksums", "on", "data_checksums cannot be set"),
@@ -140,6 +149,7 @@ def test_there_are_at_least_sixty_bad_settings():
         ({"superuser_reserved_connections": "100"}, "max_connections is 100, and 100 of them are reserved"),
         ({"wal_level": "minimal"}, "wal_level = minimal needs max_wal_senders = 0 beside it: set both."),
         ({"huge_pages": "on", "shared_memory_type": "sysv"}, "huge_pages = on needs shared_memory_type = mmap."),
+        ({"max_connections": "262143"}, "autovacuum_max_workers are 262164 together: the server takes at most 262141"),
         ({"min_wal_size": "31MB"}, "min_wal_size is at least two WAL segments, which are 16 MB each on this cluster."),
     ],
 )
@@ -184,11 +194,24 @@ def test_more_settings_than_anybody_needs_are_refused():
         ("shared_preload_libraries", "auto_explain, pg_stat_statements", "auto_explain, pg_stat_statements"),
         ("max_connections", "1e2", "100"),
         ("autovacuum_work_mem", "-1", "-1"),
+        ("autovacuum_work_mem", "1MB", "1024"),
+        ("vacuum_buffer_usage_limit", "0", "0"),
+        ("ssl_max_protocol_version", "TLSV1.3", "TLSv1.3"),
     ],
 )
 def test_a_good_setting_is_written_as_the_server_shows_it(name, value, in_force):
     assert refusals({name: value}, SERVER) == []
     assert applied({name: value}, SERVER) == {name: in_force}
+
+
+def test_newer_servers_count_slots_of_autovacuum_and_take_buffers_in_banks():
+    rows = {"transaction_buffers": {"kind": "integer", "unit": "8kB", "lowest": "0", "highest": "131072"}}
+    rows |= {"autovacuum_worker_slots": {"kind": "integer", "lowest": "1", "highest": "262143", "default": "16"}}
+    newer = replace(SERVER, parameters={**PARAMETERS, **{name: parameter(name, row) for name, row in rows.items()}})
+    assert refusals({"transaction_buffers": "40"}, newer) == ["transaction_buffers is a multiple of 16, not 40."]
+    assert refusals({"transaction_buffers": "32", "autovacuum_max_workers": "262143"}, newer) == []
+    [sentence] = refusals({"autovacuum_worker_slots": "262143"}, newer)
+    assert "autovacuum_worker_slots are 262261 together" in sentence and "autovacuum_max_workers" not in sentence
 
 
 def test_what_is_left_to_the_server_is_not_compared():
