@@ -77,6 +77,16 @@ describe_cpus() {
         grep -i -E "^($names)[[:space:]]*:|^processor [0-9]+:" /proc/cpuinfo | cut -c 1-160 | head -n 32768
     fi
 }
+# Microseconds of CPU in a period of so many, or 'max': of a container, which sees its own control group as the root.
+quota_of_cpus() {
+    cat /sys/fs/cgroup/cpu.max && return
+    for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
+        quota=$(cat "$folder/cpu.cfs_quota_us") && period=$(cat "$folder/cpu.cfs_period_us") || continue
+        if [ "$quota" = -1 ]; then quota=max; fi
+        echo "$quota $period"
+        return
+    done
+}
 section username; id -un
 section os_release
 for file in /etc/os-release /usr/lib/os-release; do
@@ -101,7 +111,7 @@ section topology
 (places_of_cpus) 2> /dev/null | sed 's,^cpu,,;s,/.*/, ,;s,/, ,;s,:, ,' | cut -c 1-160 | head -n 131072
 show cpuinfo describe_cpus
 show cpus_allowed grep Cpus_allowed_list /proc/self/status
-show cpu_quota cat /sys/fs/cgroup/cpu.max
+show cpu_quota quota_of_cpus
 show meminfo cat /proc/meminfo
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 section block_tree; tree_of_disks 2> /dev/null | head -n 8192
