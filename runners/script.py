@@ -24,7 +24,17 @@ from runners.server_settings import script as server_script
 from runners.telemetry import collector
 from runners.tools.base import Tool
 from runners.tools.printed import text_of
-from runners.tools.shell import CHECK_FAILED, NO_ANSWER, UNSET, answered, connection_variables, psql
+from runners.tools.shell import (
+    CHECK_FAILED,
+    NO_ANSWER,
+    STANDBY,
+    UNSET,
+    answered,
+    connection_variables,
+    is_standby,
+    loaded,
+    psql,
+)
 
 BEFORE_FILE = "before.snapshot"
 AFTER_FILE = "after.snapshot"
@@ -132,7 +142,7 @@ def _measure_steps(spec: RunSpec, tool: Tool) -> list[str]:
     The snapshot before comes after all preparation, so that the differences are the measured part's own.
     """
     verify = tool.verify_command(spec).rstrip()
-    parts = [f"step verify\n(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"]
+    parts = [f"step verify\n{_writable(spec, tool)}(\n{verify}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n"]
     parts += [pooler_script.begin(spec)] if spec.pooler else []
     warmup = _pooled(spec, tool.warmup_command(spec)) if spec.warmup_s else ""
     pilot = f"step pilot\n(\n{command.rstrip()}\n)\n" if (command := _pooled(spec, tool.pilot_command(spec))) else ""
@@ -168,7 +178,7 @@ def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
     reason = "The loaded data set could not be summed up."
     check = f"{answered(spec)}{tool.scripts_command(spec)}".rstrip()
     return [
-        f"step verify\n(\n{check}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n",
+        f"step verify\n(\n{check}\n) >&2 || fail {VERIFY_FAILED} {CHECK_FAILED}\n{_writable(spec, tool)}",
         _snapshot("before", BEFORE_FILE),
         _main("load", _load_command(spec, tool)),
         _snapshot("after", AFTER_FILE),
@@ -178,9 +188,18 @@ def _load_steps(spec: RunSpec, tool: Tool) -> list[str]:
     ]
 
 
+def _writable(spec: RunSpec, tool: Tool) -> str:
+    """Return lines that fail on a standby, where the load writes; a cluster of BenchHub's own is none."""
+    if spec.cluster or not tool.writes(spec.parameters):
+        return ""
+    return f"if {is_standby(spec)}; then fail {VERIFY_FAILED} {shlex.quote(STANDBY)}; fi\n"
+
+
 def _load_command(spec: RunSpec, tool: Tool) -> str:
     command = tool.load_command(spec)
-    return cluster_script.LOAD_UNLESS_RESTORED.format(command.rstrip()) if _copy(spec) else command
+    if spec.cluster is None:
+        return loaded(spec, command, tool.verify_command(spec))
+    return cluster_script.LOAD_UNLESS_RESTORED.format(command.rstrip()) if spec.cluster.copy else command
 
 
 def _copy(spec: RunSpec) -> DataCopy | None:

@@ -11,6 +11,9 @@ from runners.readings import storable_json
 from .sql import SINCE, STATISTICS
 
 LONGEST_REMARK = 1000
+STANDBY = (
+    "The server was a standby: read only, while it replayed what its primary sent. It has no WAL bytes of its own."
+)
 
 
 def json_values(pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
@@ -86,8 +89,8 @@ def missing(values: Mapping[str, Any]) -> Iterator[str]:
         if name not in values and version >= SINCE.get(name, 0):
             yield f"{name} could not be read."
     if "wal_position" not in values:
-        reason = "the server is a standby" if values["server"]["in_recovery"] else "the position could not be read"
-        yield f"No WAL bytes: {reason}."
+        is_standby = values["server"]["in_recovery"]
+        yield STANDBY if is_standby else "No WAL bytes: the position could not be read."
 
 
 def counted(name: str, before: Mapping[str, Any], after: Mapping[str, Any], remarks: list[str]) -> dict[str, Any]:

@@ -27,6 +27,10 @@ OTHER_DATA_SET, NO_DATA_SET = "The data set is not the one asked for", "There is
 NO_ANSWER = "The server cannot be asked"
 NO_DATA_SET_TEXT = re.compile(NO_DATA_SET.format(r"\w{1,60}"))
 
+STANDBY = "The server is a standby, which takes no writes: choose its primary, or a workload that only reads."
+NOT_LOADED = "The server is a standby: its data set comes from its primary. It was checked, and nothing was loaded."
+NOT_THERE = "Load it on the primary, then plan again."
+
 # A check's exit code where the data set is right, but a custom script cannot be read.
 SCRIPT_REFUSED = 3
 # A word of sh, for after a check that failed.
@@ -103,3 +107,21 @@ answer=$({psql(spec, "SELECT 1")} 2>&1) || {{
     exit 1
 }}
 """
+
+
+def is_standby(spec: RunSpec) -> str:
+    """Return a command of sh that ends with 0 where the server is a standby, as far as it can be asked."""
+    return f'[ "$({psql(spec, "SELECT pg_is_in_recovery()")} 2> /dev/null)" = t ]'
+
+
+def loaded(spec: RunSpec, load: str, verify: str) -> str:
+    """Return lines that carry out `load`; on a standby, which takes none, they `verify` what its primary has sent."""
+    return f"""\
+if {is_standby(spec)}; then
+    echo {shlex.quote(NOT_LOADED)} >&2
+    (
+{verify.rstrip()}
+    ) || {{ rc=$?; echo {shlex.quote(NOT_THERE)} >&2; exit "$rc"; }}
+else
+{load.rstrip()}
+fi"""

@@ -34,7 +34,7 @@ from runners.contract import Doubt as RunnerDoubt
 from runners.readings import short
 from runners.tools.layers import NO_CONNECTION, Layer, layer_of, with_layer
 from runners.tools.printed import main_errors, text_of
-from runners.tools.shell import tells_of_no_data_set, unanswered_text
+from runners.tools.shell import NOT_LOADED, tells_of_no_data_set, unanswered_text
 
 from . import numbers, run_facts
 from .readings import Reading
@@ -127,6 +127,8 @@ def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Obs
         return RunResult("failed", step_reason(outputs), tool.parser)
     if spec.kind == "load" and outputs.returncode == 0 and "restored_s" in copies.read_times(outputs):
         return RunResult("succeeded", "", tool.parser)  # its load generator had nothing to do, and printed nothing
+    if spec.kind == "load" and outputs.returncode == 0 and NOT_LOADED in text_of(outputs.stderr):
+        return RunResult("succeeded", "", tool.parser, remarks=(NOT_LOADED,))
     result = reading.get()
     if result.outcome == "failed" or spec.kind == "load":
         return result
