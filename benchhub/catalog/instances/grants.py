@@ -12,6 +12,8 @@ from benchhub.catalog.models import Configuration, Instance
 from runners import contract
 from runners.server_settings.parameters import OVERRIDING
 
+from .standbys import is_standby
+
 NO_GRANT = (
     "{} has settings of its own, and its owner lets BenchHub change none of them: an administrator may grant that on "
     "the form of the instance."
@@ -33,10 +35,10 @@ def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[
     What the instance's own configuration asks for as well, the server is meant to have already: it is not applied.
     """
     if is_own(instance, configuration):
-        return {"settings": [STANDBY.format(instance)]} if instance.restart_words and _is_standby(instance) else {}
+        return {"settings": [STANDBY.format(instance)]} if instance.restart_words and is_standby(instance) else {}
     if instance.grant == Instance.Grant.NONE:
         return {"settings": [NO_GRANT.format(instance)]}
-    if _is_standby(instance):
+    if is_standby(instance):
         return {"settings": [STANDBY.format(instance)]}
     rows = _rows(instance)
     if not rows:
@@ -102,12 +104,6 @@ def _rows(instance: Instance) -> Mapping[str, Any]:
     """Return the settings that the server knows, as its last test saw them; empty where there was none."""
     inspection = getattr(instance, "inspection", None)
     return inspection.parameters if inspection else {}
-
-
-def _is_standby(instance: Instance) -> bool:
-    """Tell whether its last test saw a standby, on which no run can leave its mark."""
-    inspection = getattr(instance, "inspection", None)
-    return bool(inspection and inspection.sight and inspection.sight.get("is_standby"))
 
 
 def _server(instance: Instance, rows: Mapping[str, Any]) -> applicable.Server:

@@ -100,7 +100,8 @@ def _version(sight: Seen, expected: Expected) -> Finding:
 
 def _rights(sight: Seen, _: Expected) -> Finding:
     if sight.is_standby:
-        return Finding("Rights", "bad", "It is a standby: nothing can be loaded.", "Choose its primary server.")
+        remedy = "Load the data set on its primary; plan workloads that only read, without a vacuum."
+        return Finding("Rights", "warn", "It is a standby, which takes no writes.", remedy)
     if sight.may_create:
         return Finding("Rights", "ok", f"It may create tables in the schema {sight.schema}.")
     where = f"in the schema {sight.schema}" if sight.schema else "anywhere: no schema of its search_path is there"

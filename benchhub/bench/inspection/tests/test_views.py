@@ -59,10 +59,10 @@ def test_a_server_in_order_is_said_to_be_usable(admin_client, instance):
 
 
 def test_what_would_make_runs_fail_comes_before_the_lines(admin_client, instance):
-    inspected(instance, sight=FINE | {"is_standby": True})
+    inspected(instance, sight=FINE | {"may_create": False})
     page = admin_client.get(page_of(instance))
     assertContains(page, "Runs would fail: 1 thing to mend.</h2>")
-    assertContains(page, "It is a standby: nothing can be loaded.")
+    assertContains(page, "It may not create tables in the schema public.")
 
 
 def test_a_driver_that_could_not_look_is_no_verdict_on_the_server(admin_client, instance):

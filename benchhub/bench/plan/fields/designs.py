@@ -15,7 +15,8 @@ from benchhub.analysis.planning.levels import RATES, SCALES
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, System
 from benchhub.bench.plan import plan, specs
-from benchhub.catalog.models import Workload
+from benchhub.catalog.instances import standbys
+from benchhub.catalog.models import Instance, Workload
 from runners import tools
 
 from . import observing
@@ -260,6 +261,20 @@ def refusals(cleaned: Mapping[str, Any], systems: Sequence[System]) -> dict[str,
         problems["drop_caches"] = sentence
     if sentence := _first(_not_installed(workload, system) for workload in _workloads(cleaned) for system in systems):
         problems["workload"] = sentence
+    for instance in standbys.standbys_among([system.instance for system in systems]):
+        problems |= _not_on_standby(cleaned, instance)
+    return problems
+
+
+def _not_on_standby(cleaned: Mapping[str, Any], instance: Instance) -> dict[str, str]:
+    problems = {}
+    writing = next((row for row in _workloads(cleaned) if tools.get(row.tool).writes(row.parameters)), None)
+    if writing:
+        problems["workload"] = standbys.NO_WRITES.format(instance, writing)
+    if cleaned.get("loading") == Experiment.Loading.EACH:
+        problems["loading"] = standbys.NO_LOADS.format(instance)
+    if cleaned.get("vacuum"):
+        problems["vacuum"] = standbys.NO_VACUUM.format(instance)
     return problems
 
 

@@ -8,7 +8,7 @@ from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
-from benchhub.catalog.models import DataSet, Host, Instance, Workload
+from benchhub.catalog.models import DataSet, Host, Inspection, Instance, Workload
 
 pytestmark = pytest.mark.django_db
 PART_QUERIES = 3  # session, user; the design; its parts
@@ -164,6 +164,20 @@ def test_caches_are_dropped_where_a_probe_found_that_the_account_may(planner, fi
     planner.post(NEW, {**filled, "drop_caches": "on", "queue": "1"})
     run = Experiment.objects.get().runs.filter(kind="measure").first()
     assert run.spec["drop_caches"] and run.protocol.form["drop_caches"]
+
+
+def test_on_a_standby_what_writes_loads_anew_or_vacuums_is_refused_and_what_only_reads_is_not(planner, filled, box):
+    instance = Instance.objects.get(name="pg 16.4")
+    Inspection.objects.create(instance=instance, driver=box, is_wanted=False, sight={"is_standby": True})
+    writes = Workload.objects.create(name="writes", tool="pgbench", parameters={"script": "tpcb-like", "scale": 1})
+    form = {**filled, "workload": str(writes.pk), "loading": "each", "vacuum": "on", "queue": "1"}
+    page = planner.post(NEW, form)
+    assertContains(page, "pg 16.4 is a standby, which takes no writes, and writes writes: choose its primary, or a")
+    assertContains(page, "pg 16.4 is a standby, whose data set is loaded on its primary: choose to load where it is")
+    assertContains(page, "pg 16.4 is a standby, where nothing can be vacuumed: leave that out.")
+    assert not Experiment.objects.exists()
+    planner.post(NEW, {name: text for name, text in {**filled, "queue": "1"}.items() if name != "vacuum"})
+    assert Experiment.objects.get().runs.filter(kind="load").count() == 2
 
 
 def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):

@@ -36,7 +36,7 @@ def test_room_is_given_as_the_scale_that_fits():
     [
         ("Version", {"version_num": 90400}, "bad"),
         ("Version", {"version_num": 150008}, "warn"),
-        ("Rights", {"is_standby": True}, "bad"),
+        ("Rights", {"is_standby": True}, "warn"),
         ("Rights", {"may_create": False}, "bad"),
         ("Rights", {"may_create": None, "schema": ""}, "bad"),
         ("Database", {"other_tables": 12}, "warn"),

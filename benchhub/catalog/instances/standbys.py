@@ -1,0 +1,24 @@
+"""Standbys, as the last test of an instance saw them: what a plan cannot do there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from benchhub.catalog.models import Inspection, Instance
+
+NO_WRITES = "{} is a standby, which takes no writes, and {} writes: choose its primary, or a workload that only reads."
+NO_LOADS = "{} is a standby, whose data set is loaded on its primary: choose to load where it is missing."
+NO_VACUUM = "{} is a standby, where nothing can be vacuumed: leave that out."
+
+
+def is_standby(instance: Instance) -> bool:
+    """Tell whether the last test of the instance saw a standby; False where nobody ever tested it."""
+    inspection = getattr(instance, "inspection", None)
+    return bool(inspection and inspection.sight and inspection.sight.get("is_standby"))
+
+
+def standbys_among(instances: Collection[Instance]) -> list[Instance]:
+    """Return those of the instances that the last test of each saw as a standby, in one query."""
+    rows = Inspection.objects.filter(instance__in=instances, sight__is_standby=True)
+    keys = set(rows.values_list("instance", flat=True))
+    return [instance for instance in instances if instance.pk in keys]
