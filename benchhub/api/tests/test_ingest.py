@@ -15,7 +15,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.api.conftest import program
 from benchhub.bench.models import Delivery, Evidence, Experiment, Result, Run, System
-from benchhub.bench.results import import_store
+from benchhub.bench.results.imports import store as import_store
 from benchhub.catalog.models import Configuration, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
