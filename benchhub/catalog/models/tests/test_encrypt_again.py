@@ -45,7 +45,7 @@ def test_a_key_that_is_missing_is_named_and_nothing_is_lost(settings):
 
 def swapped():
     """Store what is in the column of host keys as the secret of a webhook, as whoever writes SQL would."""
-    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="of a host")
+    Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="secret")
     fields = {"events": [Webhook.On.RUN], "created_by": make_user("ada", Role.ADMINISTRATOR)}
     webhook = Webhook.objects.create(name="w", url="https://example.org/", secret="own", **fields)
     [token] = stored()
@@ -58,17 +58,17 @@ def test_the_ciphertext_of_one_column_is_no_secret_of_another():
     webhook = swapped()
     with pytest.raises(ImproperlyConfigured, match="FIELD_KEYS"):
         _ = webhook.secret
-    assert Host.objects.get().private_key == "of a host"
+    assert Host.objects.get().private_key == "secret"
 
 
 def test_what_an_older_release_stored_is_read_and_belongs_to_its_column_once_it_is_stored_anew(settings):
     settings.FIELD_KEYS = [Fernet.generate_key().decode()]
     Host.objects.create(name="a", address="192.0.2.1", username="bench", private_key="x")
-    token = Fernet(settings.FIELD_KEYS[0]).encrypt(b"of before").decode()
+    token = Fernet(settings.FIELD_KEYS[0]).encrypt(b"secret").decode()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE catalog_host SET private_key = %s", [token])
-    assert Host.objects.get().private_key == "of before"
+    assert Host.objects.get().private_key == "secret"
     call_command("encrypt_again")
-    assert Host.objects.get().private_key == "of before"
+    assert Host.objects.get().private_key == "secret"
     with pytest.raises(InvalidToken):
         Fernet(settings.FIELD_KEYS[0]).decrypt(stored()[0])
