@@ -36,7 +36,7 @@ MOST_SETTINGS = 2_000  # PostgreSQL 18 has 400
 MOST_SYSTEMS = 1_000
 # '16.4 (Debian 16.4-1.pgdg120+1)', 'PostgreSQL 18beta1', '1.1.0-3ceba0b'.
 VERSION = re.compile(
-    rf"(?:(?:PostgreSQL|{'|'.join(sorted({tool.program for tool in tools.TOOLS.values()}))}) )?"
+    r"(?:(?:PostgreSQL|pgbench|sysbench) )?"
     r"([0-9]{1,2}(?:(?:\.[0-9]{1,3}){1,2}|(?:\.[0-9]{1,3})?(?:devel|(?:alpha|beta|rc)[0-9]{1,2})))(?:[ ,+~-].*)?"
 )
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")

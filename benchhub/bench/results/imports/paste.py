@@ -29,6 +29,7 @@ LONGEST_TEXT = 1_000_000
 DAY_S = 86_400
 NO_WORKLOAD = "There is no workload of {} to read it by: add one, then read it again."
 NOTHING = ""
+HELP = "Paste what {} printed, or drop its files here: several runs after one another become several results."
 VERSION = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}|[0-9]{1,2}(?:devel|(?:beta|rc)[0-9]{1,2})")
 FIELDS = {
     "/output": "text", "/clients": "text", "/workload": "workload", "/client_version": "client_version",
@@ -56,8 +57,6 @@ class ImportForm(forms.Form):
         strip=False,
         label="Output",
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "data-drop": "", "class": "mono"}),
-        help_text=f"Paste what {texts.readable()} printed, or drop its files here: several runs after one another "
-        "become several results.",
     )
     workload = forms.ModelChoiceField(Workload.objects.none(), help_text="Left open: found by what the output says.")
     hardware = forms.ModelChoiceField(Hardware.objects.none(), help_text="Prices are counted by it.")
@@ -85,6 +84,7 @@ class ImportForm(forms.Form):
         usual = {"measured_at": now, "source": f"pasted by {user}", "experiment": f"Imported on {now:%Y-%m-%d}"}
         super().__init__(data, initial=usual)
         self.label_suffix = NOTHING
+        self.fields["text"].help_text = HELP.format(texts.readable())
         self.is_whole = is_whole
         for name, model in (("workload", Workload), ("hardware", Hardware), ("configuration", Configuration)):
             choice: Any = self.fields[name]
