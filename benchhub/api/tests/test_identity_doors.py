@@ -112,9 +112,9 @@ def by_pgbench(name: str, courier: Any, folder: Any) -> list[str]:
 def by_run(name: str, courier: Any, folder: Any) -> list[str]:
     output, like = like_of(name, folder)
     sent = delivery_of(name)
-    stdout, given = sent["output"]["stdout"], json.loads((folder / "like.json").read_text())
+    stdout, conditions = sent["output"]["stdout"], json.loads((folder / "like.json").read_text())
     arguments = program._parser().parse_args(["run", "--like", like, "--", "cat", output])
-    result = program._conditions(arguments, given, ["cat", output], stdout)
+    result = program._conditions(arguments, conditions, ["cat", output], stdout)
     with pytest.raises(program.Refused) as refused:
         Client(courier).push([{**result, "measured_at": sent["measured_at"], "output": sent["output"]}])
     return [error["detail"] for error in refused.value.problem["errors"]]

@@ -1,0 +1,11 @@
+"""Gates keep a queued run waiting, each with its condition for the database and its sentence for people."""
+
+from .data import is_occupied
+from .needs import MARGIN_S, hosts, needed, resources
+from .registry import CONTENTION, GATES, Gate, ready, sentences, with_gates
+from .statements import ALIKE, candidates, gated, is_open, keys_of_next, keys_without_data, next_contended
+
+__all__ = [
+    "ALIKE", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "gated", "hosts", "is_occupied", "is_open",
+    "keys_of_next", "keys_without_data", "needed", "next_contended", "ready", "resources", "sentences", "with_gates",
+]  # fmt: skip

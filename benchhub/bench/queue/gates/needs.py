@@ -1,0 +1,58 @@
+"""What a run needs to itself, and for how long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import CharField, Exists, Func, OuterRef, Q, Value
+from django.db.models.functions import Cast, Concat, Now
+
+from benchhub.bench.models import Hold, Run
+from benchhub.catalog.models import Host
+from benchhub.catalog.models.moments import interval
+
+MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
+DRIVER, SERVER = "system__driver", "system__instance__host"
+# What a run needs to itself, by the names of resources().
+NEEDS = (
+    ("host", DRIVER),
+    ("host", SERVER),
+    ("instance", "system__instance"),
+    ("group", f"{DRIVER}__interference_group"),
+    ("group", f"{SERVER}__interference_group"),
+)
+
+
+def needed(run: Run) -> timedelta:
+    """Return how long the run is expected to occupy its host."""
+    return timedelta(seconds=run.expected_s + MARGIN_S)
+
+
+def needed_period(expected_s: Any) -> Func:
+    return Func(Now(), Now() + interval(expected_s + MARGIN_S), function="tstzrange")
+
+
+def hosts(run: Run) -> list[Host]:
+    system = run.system
+    return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
+
+
+def resources(run: Run) -> list[str]:
+    """Return what must be free: driver and server host, their interference groups, and the instance itself."""
+    system = run.system
+    both = [host for host in (system.driver, system.instance.host) if host]
+    keys = {f"host:{host.pk}" for host in both} | {f"instance:{system.instance_id}"}
+    keys |= {f"group:{host.interference_group_id}" for host in both if host.interference_group_id}
+    return sorted(keys)
+
+
+def resource(kind: str, key: str) -> Concat:
+    return Concat(Value(f"{kind}:"), Cast(OuterRef(key), CharField()))
+
+
+def is_busy() -> Q:
+    held = (Q(Exists(Hold.objects.filter(resource=resource(kind, key)))) for kind, key in NEEDS)
+    return reduce(or_, held)

@@ -1,0 +1,184 @@
+"""Which runs are next, asked of the database by statements whose text is kept.
+
+Django takes ten times as long to write one anew as the database to answer it, and every end of a run asks for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.query import RawQuerySet
+
+from benchhub.bench.models import QUEUE_ORDER, Hold, Run, RunQuerySet
+from benchhub.catalog.models import DataSet
+
+from .data import is_occupied
+from .needs import DRIVER, SERVER, resource
+from .registry import CONTENTION, GATES, is_ungranted, ready, truth, with_gates
+
+# Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
+ALIKE = ("experiment", "system", "kind", "is_canary", "expected_s")
+# From the first of each to the first of the next, by the index `run_candidate`: DISTINCT would read all that wait.
+FIRST_OF_ALIKE = """
+    WITH RECURSIVE alike AS (
+        (
+            SELECT experiment_id, system_id, kind, is_canary, expected_s, id FROM bench_run WHERE state = 'queued'
+            ORDER BY experiment_id, system_id, kind, is_canary, expected_s, position LIMIT 1
+        )
+        UNION ALL
+        SELECT later.* FROM alike CROSS JOIN LATERAL (
+            SELECT run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.id
+            FROM bench_run AS run
+            WHERE run.state = 'queued'
+                AND (run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s)
+                    > (alike.experiment_id, alike.system_id, alike.kind, alike.is_canary, alike.expected_s)
+            ORDER BY run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.position LIMIT 1
+        ) AS later
+    )
+    SELECT id FROM alike
+"""
+WAITING_FIELDS = (
+    *("id", "experiment_id", "system_id", "kind", "clients", "repeat", "rate_tps", "state", "started_at", "expected_s"),
+)
+Statement = tuple[str, tuple[Any, ...]]
+KEYS: list[int] = []  # in the values of a statement: the place of keys that go with it
+
+
+def candidates() -> RunQuerySet:
+    """Return the queued runs among which the next one is: of those that are alike the first, and the first granted.
+
+    Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand. What a run would
+    change stands in its spec, which is not read of all: only where the first waits for a grant is another looked for.
+    """
+    first = RawSQL(FIRST_OF_ALIKE, ())  # nosec B611  # a constant
+    ungranted = Run.objects.filter(is_ungranted(), pk__in=first)
+    granted = Run.objects.queued().annotate(is_ungranted=truth(is_ungranted())).filter(is_ungranted=False)
+    others, values = _first_of_alike(granted.filter(system__in=ungranted.values("system"))).query.sql_with_params()
+    # Both in one subquery: with two of them the database would go through all that wait.
+    both = RawSQL(f"{FIRST_OF_ALIKE} UNION ALL ({others})", values)  # nosec B608 B611  # the second is Django's
+    return Run.objects.queued().filter(pk__in=both)
+
+
+def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
+    return runs.order_by(*ALIKE, "position").distinct(*ALIKE).values("pk")
+
+
+def keys_of_next() -> list[int]:
+    """Return the key of each driver's first run, by the order of the queue, that nothing keeps from starting now."""
+    return _keys(_statement_of_next(), _keys(_statement_of_free()))
+
+
+def keys_without_data() -> list[int]:
+    """Return the key of the next run of each system of an experiment that waits for nothing but a load of its data."""
+    return _keys(_statement_without_data(), _keys(_statement_of_other_data()))
+
+
+def is_open(run: Run) -> bool:
+    """Tell whether no gate keeps the run from starting. Held hosts do not count: the run itself may hold them."""
+    statement, values = _statement_of_open()
+    return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
+
+
+def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
+    """Return the runs of these keys, in any order, with their gates and what says when and why they start."""
+    statement, values = _statement_with_gates()
+    return Run.objects.raw(f"SELECT * FROM ({statement}) AS gated WHERE id = ANY(%s)", (*values, list(keys)))
+
+
+def next_contended() -> list[Run]:
+    """Return each driver's first run of each experiment that waits only until what it needs is free, with its gates.
+
+    They come in the order of the queue, and are those that others may overtake: they need two hosts, or data sets
+    that belong to others.
+    """
+    keys = _keys(_statement_of_overtaken())
+    if not keys:
+        return []
+    may_be_shut = (*CONTENTION, "occupied")
+    runs = with_gates(Run.objects.queued().filter(pk__in=keys)).filter(Q(gate_busy=True) | Q(gate_occupied=True))
+    runs = runs.filter(**{f"gate_{gate.name}": False for gate in GATES if gate.name not in may_be_shut})
+    first = runs.order_by("experiment", DRIVER, "position").distinct("experiment", DRIVER)
+    unread = (f"{host}__{name}" for host in (DRIVER, SERVER) for name in ("private_key", "facts"))
+    return sorted(first.select_related("experiment", DRIVER, SERVER).defer("spec", *unread), key=_place)
+
+
+def _place(run: Run) -> tuple[int, ...]:
+    """Return the place of a run in the order of the queue, as QUEUE_ORDER has it."""
+    experiment = run.experiment
+    age = experiment.pk if experiment.place is None else experiment.place
+    return -experiment.priority, age, experiment.pk, run.position
+
+
+@cache
+def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
+    names = [f"gate_{gate.name}" for gate in GATES]
+    rows: QuerySet[Run, Any] = with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant")
+    statement, values = rows.query.sql_with_params()
+    return statement, values
+
+
+@cache
+def _statement_of_free() -> Statement:
+    """Find the candidates whose driver has no run now."""
+    held = Hold.objects.filter(resource=resource("host", DRIVER))
+    return candidates().filter(~Exists(held)).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_next() -> Statement:
+    first = ready(_given()).order_by(DRIVER, *QUEUE_ORDER).distinct(DRIVER)
+    return first.values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_other_data() -> Statement:
+    """Find the candidates on instances with a data set of another recipe."""
+    others = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
+    others = others.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
+    planned = candidates().exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
+    return planned.filter(Exists(others)).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_without_data() -> Statement:
+    truths = {f"gate_{gate.name}": gate.name == "foreign" for gate in GATES if gate.name not in CONTENTION}
+    runs = with_gates(_given().exclude(kind=Run.Kind.LOAD)).filter(**truths)
+    first = runs.order_by("experiment", "system", "position").distinct("experiment", "system")
+    return first.values("pk").query.sql_with_params()
+
+
+def _given() -> RunQuerySet:
+    """Return the queued ones of the runs whose keys go with the statement."""
+    return Run.objects.queued().filter(pk__in=RawSQL("SELECT unnest(%s::bigint[])", (KEYS,)))
+
+
+def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
+    """Return what a statement finds; of the given keys, where it takes any, and without asking where there is none."""
+    if keys is not None and not keys:
+        return []
+    sql, values = statement
+    return [key for (key,) in _rows(sql, tuple(keys if value is KEYS else value for value in values))]
+
+
+@cache
+def _statement_of_overtaken() -> Statement:
+    """Find the candidates that need two hosts, or data sets that belong to others."""
+    is_apart = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
+    return candidates().filter(is_apart | is_occupied()).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_open() -> tuple[str, tuple[Any, ...]]:
+    shut = {f"gate_{gate.name}": False for gate in GATES if gate.name not in CONTENTION}
+    return with_gates(Run.objects.all()).filter(**shut).values("pk").query.sql_with_params()
+
+
+def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
