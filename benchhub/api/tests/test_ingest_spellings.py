@@ -38,8 +38,16 @@ def test_a_text_from_a_terminal_is_read_as_it_was_printed(courier, text):
 
 
 @pytest.mark.parametrize("prefix", ["2026-01-31T02:00:00.1234567Z ", "[02:00:01] ", "pgbench_1  | "])
-def test_lines_with_something_before_them_are_refused_by_what_it_is(courier, prefix):
+def test_what_a_log_puts_before_every_line_is_no_part_of_the_text(courier, prefix):
     text = "".join(f"{prefix}{line}\n" for line in PLAIN.splitlines())
+    assert courier.send("post", "deliveries/", delivery(text, "reads", "18.4")).status_code == 201
+    assert f"tps = {Result.objects.get().throughput:.6f} " in text
+
+
+@pytest.mark.parametrize("prefix", ["2026-01-31T02:00:00.1234567Z ", "[02:00:01] ", "pgbench_1  | "])
+def test_what_stands_before_some_of_the_lines_is_refused_by_what_it_is(courier, prefix):
+    first, *lines = PLAIN.splitlines()
+    text = "".join([f"{first}\n", *(f"{prefix}{line}\n" for line in lines)])
     [(pointer, sentence)] = faults(courier, delivery(text, "reads", "18.4"))
     assert pointer == "/output/stdout"
     assert f"stands '{prefix}'" in sentence and "ended well" not in sentence

@@ -21,8 +21,8 @@ from runners.tools.printed import unread_remarks
 
 # What is no number, the C library writes in small letters; PostgreSQL's own printf, since 12, in large ones.
 NUMBER = r"(?:\d+(?:\.\d+)?|-?(?:nan|NaN|inf|Infinity))"
-# Always with its decimals: a number that a terminal has broken over two lines is none.
-TENTHS, THOUSANDTHS = (NUMBER.replace(r"(?:\.\d+)?", rf"\.\d{{{digits}}}") for digits in (1, 3))
+# Always with its decimals, of which TATP writes three in each: a number that a terminal has broken is none.
+TENTHS, THOUSANDTHS = (NUMBER.replace(r"(?:\.\d+)?", rf"\.{digits}") for digits in (r"\d(?:\d\d)?", r"\d{3}"))
 BEGINNING = "progress: "
 PROGRESS_LINE = re.compile(
     rf"^progress: (?P<at_s>\d{{1,12}}\.\d{{1,3}}) s, (?P<tps>{TENTHS}) tps"

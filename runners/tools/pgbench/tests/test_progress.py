@@ -223,3 +223,11 @@ def test_a_line_that_a_terminal_has_broken_is_is_read_whole_or_named(width: int)
 def test_a_second_without_transactions_has_latency_0_however_that_is_printed(nothing: str) -> None:
     line = f"progress: 1.0 s, 0.0 tps, lat {nothing} ms stddev {nothing}\n"
     assert series(parsed(SUMMARY, line))["latency_ms"] == (0.0,)
+
+
+@pytest.mark.parametrize(
+    ("tps", "is_read"), [("5609.1", True), ("5609.123", True), ("5609.12", False), ("5609", False)]
+)
+def test_a_rate_has_one_decimal_of_pgbench_or_three_of_the_log_of_tatp(tps: str, is_read: bool) -> None:
+    line = f"progress: 1.000 s, {tps} tps, lat 0.140 ms stddev 0.100"
+    assert bool(progress.PROGRESS_LINE.match(line)) is is_read
