@@ -32,8 +32,8 @@ TIMES = rf"(?:[^\t]{{1,100}}\t[^\t]{{1,100}}\t)?{DATED}(?: \d{{2}}[OE]\+?)?|\[{T
 OF_SYSTEM = rf"[A-Z][a-z]{{2}} [ \d]\d {TIME_OF_DAY}(?: [\w.-]{{1,64}} [\w./-]{{1,64}}\[\d{{1,9}}\]:)?"
 # By pattern, on how many lines it must stand: fewer may begin so by chance.
 STAMPS = (
-    (re.compile(rf"(?:{TIMES}|{OF_SYSTEM})(?= |$) ?"), 1),
-    (re.compile(r"(?:[\w.-]{1,64} {1,64}\||>)(?= |$) ?"), 4),
+    (re.compile(rf"^(?:{TIMES}|{OF_SYSTEM})(?= |$) ?"), 1),
+    (re.compile(r"^(?:[\w.-]{1,64} {1,64}\||>)(?= |$) ?"), 4),
 )
 # Of several, one after the other, as where docker adds both.
 MOST_STAMPS = 3
