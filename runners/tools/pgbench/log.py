@@ -69,7 +69,9 @@ $5 "" != epoch {
     if (timed && (last == "" || epoch + 0 > last)) last = epoch + 0
 }
 !timed { kinds["unreadable"]++; next }
-$7 + 0 > lag + 0 && $3 ~ /^[0-9]+$/ { lag = $7 + 0 }
+$7 + 0 > lag + 0 && ($3 " " $4 " " $7) ~ /^[0-9]+ [0-9]+ [0-9]+$/ {
+    if (length($3) < 16 && length($4) < 5 && length($7) < 16) lag = $7 + 0
+}
 """
 COUNT_LINE_AWK = """\
 { if (pending[$3 " " $4]++ == 0 && ++distinct == 65536) count_pending() }
