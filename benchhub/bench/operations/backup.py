@@ -12,6 +12,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -42,6 +43,7 @@ CHUNK_BYTES = 1 << 20
 # Whoever has a backup could go on in the sessions of those who were signed in.
 NO_SESSIONS = "--exclude-table-data=django_session"
 WHEELS = {16: "pginstall", 18: "pginstall18"}
+MAJOR = re.compile("[0-9]{1,3}(?![0-9])")
 
 
 class BackupError(Exception):
@@ -68,13 +70,19 @@ class Manifest:
         """Read a manifest. Raises BackupError for what is none, or of a format that this release does not know."""
         try:
             fields = json.loads(raw)
+            _require_format(fields)
             manifest = cls(**fields)
             manifest.require_plain()
         except (ValueError, TypeError, RecursionError):
             raise BackupError("It is no backup of BenchHub: its manifest cannot be read.") from None
-        if (manifest.format, manifest.version) != (FORMAT, VERSION):
-            raise BackupError(f"It is a backup of format {manifest.version}; this release reads format {VERSION}.")
         return manifest
+
+    @property
+    def server_major(self) -> int:
+        """Return the major version of the server, also of a beta's ('18beta1'). Raises ValueError where it has none."""
+        if major := MAJOR.match(self.server_version):
+            return int(major[0])
+        raise ValueError
 
     def require_plain(self) -> None:
         """Raise ValueError where a part is not what a backup has there."""
@@ -82,7 +90,15 @@ class Manifest:
         is_of_texts = isinstance(self.migrations, list) and isinstance(self.field_keys, list)
         if not is_of_texts or not all(isinstance(name, str) for name in names) or not isinstance(self.rows, dict):
             raise ValueError
-        int(self.server_version.split(".")[0])
+        _ = self.server_major
+
+
+def _require_format(fields: Any) -> None:
+    """Raise BackupError for a backup of another format, whose other parts may be anything, and ValueError for none."""
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT or not isinstance(fields.get("version"), int):
+        raise ValueError
+    if fields["version"] != VERSION:
+        raise BackupError(f"It is a backup of format {fields['version']}; this release reads format {VERSION}.")
 
 
 def back_up(file: Path) -> Manifest:
@@ -161,7 +177,7 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
         with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".benchhub-restore-") as folder:
             copy = Path(folder, DUMP)
             _copy(dump, copy, manifest)
-            newest = max(_major(), int(manifest.server_version.split(".")[0]))
+            newest = max(_major(), manifest.server_major)
             _run(
                 "pg_restore",
                 newest,

@@ -35,12 +35,31 @@ def packed(file, *members):
         {"rows": []},
         {"release": None},
         {"more": 1},
+        {"server_version": "9999"},
+        {"format": "other.backup"},
+        {"version": "2"},
     ],
 )
 def test_a_manifest_with_parts_of_another_kind_is_none(changes):
     assert backup.Manifest.read(json.dumps(HONEST).encode()).rows == {"bench.Run": 1}
     with pytest.raises(backup.BackupError, match="its manifest cannot be read"):
         backup.Manifest.read(json.dumps({**HONEST, **changes}).encode())
+
+
+@pytest.mark.parametrize(("version", "major"), [("16.4", 16), ("18beta1", 18), ("17.2 (Debian 17.2-1)", 17)])
+def test_a_backup_of_any_server_s_version_is_read(version, major):
+    manifest = backup.Manifest.read(json.dumps({**HONEST, "server_version": version}).encode())
+    assert manifest.server_major == major
+
+
+def test_a_backup_of_another_format_says_so_whatever_its_parts_are():
+    """A later format may have other parts, of other kinds."""
+    for later in ({"version": 2, "migrations": {"bench": 1}, "more": 1}, {"version": 2, "server_version": [18]}):
+        with pytest.raises(backup.BackupError, match="It is a backup of format 2; this release reads format 1"):
+            backup.Manifest.read(json.dumps({**HONEST, **later}).encode())
+    for text in (b"[]", b"1", b"{}"):
+        with pytest.raises(backup.BackupError, match="It is no backup of BenchHub"):
+            backup.Manifest.read(text)
 
 
 def test_a_manifest_that_is_nested_without_end_is_none():
