@@ -127,7 +127,7 @@ def judge(run: Run, outputs: Outputs, reading: Reading[RunResult], observed: Obs
         return RunResult("failed", step_reason(outputs), tool.parser)
     if spec.kind == "load" and outputs.returncode == 0 and "restored_s" in copies.read_times(outputs):
         return RunResult("succeeded", "", tool.parser)  # its load generator had nothing to do, and printed nothing
-    if spec.kind == "load" and outputs.returncode == 0 and NOT_LOADED in text_of(outputs.stderr):
+    if spec.kind == "load" and outputs.returncode == 0 and NOT_LOADED.encode() in outputs.stderr:
         return RunResult("succeeded", "", tool.parser, remarks=(NOT_LOADED,))
     result = reading.get()
     if result.outcome == "failed" or spec.kind == "load":

@@ -56,9 +56,13 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
     assert Result.objects.get(run=run).throughput == 900.0
 
 
-@pytest.mark.parametrize("stderr", [b"x" * 3_000_000, b"error: x\n" * 300_000 + b"y" * 3_000_000, b"a\n" * 30_000_000])
-def test_a_reason_that_a_host_prints_without_end_is_as_long_as_can_be_shown(stderr):
+@pytest.mark.parametrize(
+    ("line", "lines", "end"),
+    [("x", 3_000_000, ""), ("error: x\n", 300_000, "y"), ("a\n", 30_000_000, "")],
+)
+def test_a_reason_that_a_host_prints_without_end_is_as_long_as_can_be_shown(line, lines, end):
     """The last one would take the worker a minute and some GB, as often as it is read."""
+    stderr = line.encode() * lines + end.encode() * 3_000_000
     host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
     system = testing.make_system("16", host, hardware)
     run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec(clients=2))

@@ -16,7 +16,8 @@ from runners.tools.printed import text_of
 
 RESTORED = "Restored from a copy"
 TIMES_FILE, REFUSED_FILE, KEYS_FILE = "copy.txt", "copy.refused", "copies.txt"
-MOST_KEYS_BYTES = 10_000
+# A host may leave 64 MiB of each, and they are read while the run's row is locked.
+MOST_TIMES_BYTES, MOST_REFUSED_BYTES, MOST_KEYS_BYTES = 1000, 2000, 10_000
 KEY_LENGTH, LONGEST_REASON = 32, 500
 LARGEST = 1e13
 # The settings by which a load leaves other files than another one of the same data set.
@@ -49,7 +50,8 @@ def note(cluster: Cluster, copy: contract.DataCopy, recipe: Mapping[str, Any], o
 
 
 def _note_own(cluster: Cluster, copy: contract.DataCopy, recipe: Mapping[str, Any], outputs: Outputs) -> str:
-    times, reason = read_times(outputs), text_of(outputs.files.get(REFUSED_FILE, b"")).strip()[:LONGEST_REASON]
+    times = read_times(outputs)
+    reason = text_of(outputs.files.get(REFUSED_FILE, b"")[:MOST_REFUSED_BYTES]).strip()[:LONGEST_REASON]
     rows = DataCopy.objects.filter(cluster=cluster, key=copy.key)
     is_shared = {"shares_blocks": "shared" in times}
     if "restored_s" in times:
@@ -74,7 +76,7 @@ def _note_removed(cluster: Cluster, outputs: Outputs) -> str:
     """Store which other copies are gone since; where nothing lists them, nothing is known of any."""
     if KEYS_FILE not in outputs.files:
         return ""
-    keys = text_of(outputs.files[KEYS_FILE])[:MOST_KEYS_BYTES].split()
+    keys = text_of(outputs.files[KEYS_FILE][:MOST_KEYS_BYTES]).split()
     removed = DataCopy.objects.filter(cluster=cluster, is_there=True).exclude(key__in=keys).update(is_there=False)
     gone = f"{count(removed, 'other copy', 'other copies')} {word('is', removed, 'are')} gone"
     return f"{gone}: a load removes those used longest ago where it needs their room." if removed else ""
@@ -94,7 +96,7 @@ def _kept(row: DataCopy) -> str:
 
 def read_times(outputs: Outputs) -> dict[str, float]:
     """Return the numbers that a load wrote down of its copy; those that make no sense are left out."""
-    lines = text_of(outputs.files.get(TIMES_FILE, b""))[:1000].splitlines()
+    lines = text_of(outputs.files.get(TIMES_FILE, b"")[:MOST_TIMES_BYTES]).splitlines()
     pairs = [line.split(" ") for line in lines]
     numbers = {words[0]: _number(words[1]) for words in pairs if len(words) == 2}
     return {name: value for name, value in numbers.items() if value is not None}

@@ -271,3 +271,21 @@ def test_copies_that_a_load_removed_are_listed_no_more_and_its_reason_says_so(ow
     silent = Outputs(0, b"", b"", {"copy.txt": times})
     assert "gone" not in copies.note(own, DataCopy(keys[0], keeps=True), row["recipe"], silent)
     assert own.copies.filter(is_there=True).count() == 2
+
+
+class Endless(bytes):
+    """Bytes of which only a part may be read as text."""
+
+    def decode(self, *_args, **_options):
+        raise AssertionError("It was read whole.")
+
+
+def test_of_what_a_load_says_of_copies_only_the_beginning_is_read_however_long_it_is(own):
+    own.copies.create(key="a" * 32, recipe={}, size_bytes=1, loaded_s=40, copied_s=3)
+    ends = {"copy.txt": b"shared 1\n", "copy.refused": b" no room" + b" a\n" * 2000, "copies.txt": b"b" * 32 + b"\n"}
+    outputs = Outputs(0, b"", b"", {name: Endless(content + b" a\n" * 4000) for name, content in ends.items()})
+    reason = copies.note(own, DataCopy("b" * 32, keeps=True), {}, outputs)
+    assert reason.startswith("no room")
+    assert "1 other copy is gone" in reason
+    assert len(reason) < 700
+    assert copies.read_times(outputs) == {"shared": 1.0}
