@@ -31,10 +31,8 @@ FACTS = {
     "remarks": ["something odd"],
     "missing": ["dmi"],
 }
-SETTINGS = {
-    name: {"setting": "x", "unit": "8kB", "source": "configuration file"}
-    for name in ("shared_buffers", "TimeZone", "lc_messages", "shared_preload_libraries", "work_mem")
-}
+SETTINGS = ("shared_buffers", "TimeZone", "lc_messages", "shared_preload_libraries", "work_mem")
+SETTING = {"setting": "x", "unit": "8kB", "source": "configuration file"}
 
 
 class Marks:
@@ -43,9 +41,17 @@ class Marks:
     def __init__(self):
         self.count = 0
 
-    def mark(self, text):
+    def mark(self, text, kind=""):
         self.count += 1
-        return f"{text} canary{self.count}z"
+        return f"{text} canary{kind}{self.count}z"
+
+    def settings(self):
+        """Return settings of which one part each is marked: as values, which are published, or as what never is."""
+        marked = {name: {**SETTING, "setting": self.mark("x", "value")} for name in SETTINGS}
+        refused = {"jit": {**SETTING, "unit": self.mark("kB", "refused")}}
+        refused["fsync"] = {**SETTING, "source": self.mark("default", "refused")}
+        refused["archive_command"] = {**SETTING, "setting": self.mark("x", "refused")}
+        return marked | refused
 
     def tree(self, value):
         if isinstance(value, str):
@@ -56,7 +62,7 @@ class Marks:
 
 
 def canaries(text):
-    return set(re.findall("canary[0-9]+z", text))
+    return set(re.findall("canary[a-z]*[0-9]+z", text))
 
 
 @pytest.fixture
@@ -66,7 +72,7 @@ def snapshot(comparison, publisher):
         cursor.execute("SET LOCAL session_replication_role = replica")
     for row in Found.objects.all():
         row.host = {name: marks.tree(FACTS) | {marks.mark("free"): "1"} for name in row.host}
-        row.settings, row.server = marks.tree(SETTINGS), marks.tree(row.server)
+        row.settings, row.server = marks.settings(), marks.tree(row.server)
         row.pooler = marks.tree({"version": "1.23", "pool_mode": "transaction"})
         row.save()
     for result in Result.objects.all():
@@ -86,5 +92,9 @@ def test_no_text_of_a_host_or_server_is_published_that_nobody_has_read(snapshot,
     _, token = publish.link(snapshot, (), "", publisher, name="all of it")
     published = {name: canaries(content.decode("latin-1")) for name, content in contents(f"/s/{token}/")}
     reviewed = canaries(json.dumps([text.text for text in Review(snapshot, ()).texts]))
-    assert len(set().union(*published.values())) > 20
+    everything = set().union(*published.values())
+    assert len(everything) > 20
+    for name in ("", "settings.csv", "repeat-1/settings-as-found.csv"):
+        assert len([mark for mark in published[name] if "value" in mark]) >= len(SETTINGS), name
+    assert not [mark for mark in everything if "refused" in mark]
     assert {name: marks - reviewed for name, marks in published.items() if marks - reviewed} == {}
