@@ -21,9 +21,9 @@ def read_sections(answer: bytes) -> Iterator[tuple[str, str]]:
         yield name, text.strip()
 
 
-def short(sentence: str) -> str:
-    """Return a sentence in which a target may have had its say, as long as one can be shown."""
-    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}..."
+def short(sentence: str, longest: int = LONGEST_SENTENCE) -> str:
+    """Return a sentence in which a target may have had its say, as long as one can be shown, or as its part may be."""
+    return sentence if len(sentence) <= longest else f"{sentence[:longest]}..."
 
 
 def whole(text: str, largest: int = LARGEST) -> int | None:

@@ -274,7 +274,8 @@ def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[
             return state, short(reason)
     except (*tools.UNREADABLE, *UNFIT) as error:
         logger.exception("The outputs of run %s cannot be read", run.pk)
-        reason = f"BenchHub cannot read what the run left behind ({error!r}); its evidence is kept as it came."
+        cause = short(repr(error), ingest.LONGEST_REASON)
+        reason = f"BenchHub cannot read what the run left behind ({cause}); its evidence is kept as it came."
         return State.FAILED, short(" ".join([reason, *remarks]))
 
 

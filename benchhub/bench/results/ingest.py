@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from benchhub.analysis import words
 from benchhub.analysis.doubts import audit, verdict
+from benchhub.analysis.doubts.bound import bounded
 from benchhub.analysis.doubts.doubt import Doubt, weighed
 from benchhub.analysis.protocol import digest
 from benchhub.analysis.protocol.settings import readable_text, same_setting, server_name
@@ -41,7 +42,7 @@ from .readings import Reading
 
 STEP_CHARACTERS = 40
 END_BYTES = 64 << 10
-MOST_TEXTS = 200  # doubts, and remarks, of a run
+LONGEST_REASON = 1000  # of a tool or a step, so that what to do has room behind it
 STEP_FAILED = (VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED)
 
 
@@ -106,11 +107,13 @@ def store(
     has shown. A failed run gets no result."""
     result = judge(run, outputs, reading, observed)
     if result.outcome == "failed":
-        return State.FAILED, " ".join([with_layer(result.reason), *_forget_data_set(run, outputs), *remarks])
+        reason = short(with_layer(result.reason), LONGEST_REASON)
+        return State.FAILED, " ".join([reason, *_forget_data_set(run, outputs), *remarks])
     if run.kind == Run.Kind.LOAD:
         store_data_set(run, outputs)
         return State.SUCCEEDED, " ".join(filter(None, [*result.remarks, _note_copy(run, outputs)]))
-    store_result(run, attempt, replace(result, remarks=(*result.remarks, *remarks, *observed.remarks)), observed)
+    # BenchHub's own stand first: a target that sends many others pushes none of them out.
+    store_result(run, attempt, replace(result, remarks=(*observed.remarks, *remarks, *result.remarks)), observed)
     _age_data_set(run, outputs)
     return State.SUCCEEDED, ""
 
@@ -187,7 +190,7 @@ def result_row(
 ) -> Result:
     """Return the result, unsaved, with what its parser and the audit of its numbers doubt, and with `more_doubts`."""
     parser_doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
-    doubts = [*parser_doubts, *audit_doubts(run, result, observed), *more_doubts]
+    doubts, remarks = bounded([*parser_doubts, *audit_doubts(run, result, observed), *more_doubts], result.remarks)
     values = {name: measure.value for name, measure in result.measures.items()}
     throughput = result.measures[throughput_name(run)]
     return Result(
@@ -200,8 +203,8 @@ def result_row(
         latency_p95_ms=values.get("latency_p95_ms"),
         latency_p99_ms=values.get("latency_p99_ms"),
         measures={name: {"value": measure.value, "unit": measure.unit} for name, measure in result.measures.items()},
-        doubts=[{"code": doubt.code, "text": short(doubt.text)} for doubt in doubts[:MOST_TEXTS]],
-        remarks=[short(remark) for remark in result.remarks[:MOST_TEXTS]],
+        doubts=[{"code": doubt.code, "text": short(doubt.text)} for doubt in doubts],
+        remarks=[short(remark) for remark in remarks],
         parser=result.parser,
     )
 

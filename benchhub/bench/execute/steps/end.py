@@ -99,7 +99,7 @@ async def _collect(job_: Job) -> Ended:
     except Unreachable:
         after = None
     if job_.is_server_apart and not (after and job_.host_before):
-        remarks = {**collected.remarks, SERVER_HOST: NO_COUNTERS}
+        remarks = {SERVER_HOST: NO_COUNTERS, **collected.remarks}
         collected = replace(collected, remarks=remarks)
     files = {**collected.outputs.files, **await observing.end(connections(), job_)}
     outputs = replace(collected.outputs, files=files)

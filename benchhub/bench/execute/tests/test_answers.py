@@ -5,6 +5,7 @@ from concurrent.futures import Future
 
 import pytest
 
+from benchhub.analysis.doubts.bound import MOST
 from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, visits
@@ -12,16 +13,18 @@ from benchhub.bench.execute.steps.contract import Ended, Looked
 from benchhub.bench.models import Attempt, Hold, Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
-from benchhub.bench.results import readings
+from benchhub.bench.results import ingest, readings
 from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
 from runners import job
-from runners.contract import PREPARATION_FAILED, Outputs
+from runners.contract import PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult
 from runners.job import Collected
 from runners.readings import LONGEST_SENTENCE
+from runners.tools.shell import NOT_LOADED
 
 pytestmark = pytest.mark.django_db
+UNREAD = readings.Reading(error=ValueError("z" * 5000))
 PRINTED = b"""pgbench (16.9)
 transaction type: <builtin: select only>
 scaling factor: 10
@@ -37,9 +40,19 @@ tps = 1000.000000 (without initial connection time)
 """
 
 
-def ended(job_, printed):
-    outputs = Outputs(0, printed, b"")
-    return Ended(Collected(outputs, {}, {}), None, asyncio.run(readings.read(job_.spec, outputs, "16.9")))
+def ended(job_, printed, stderr=b"", remarks=()):
+    outputs = Outputs(0, printed, stderr)
+    read = asyncio.run(readings.read(job_.spec, outputs, "16.9"))
+    return Ended(Collected(outputs, {}, dict(enumerate(remarks))), None, read)
+
+
+def begun(**values):
+    """Return a run under way, its attempt, and the job of its end."""
+    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("16", host, hardware)
+    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec(**values))
+    attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
+    return run, attempt, jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
 
 
 def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_asked_for_again():
@@ -63,17 +76,56 @@ def test_a_result_that_the_warehouse_refuses_fails_the_run_instead_of_being_aske
 def test_a_reason_that_a_host_prints_without_end_is_as_long_as_can_be_shown(line, lines, end):
     """The last one would take the worker a minute and some GB, as often as it is read."""
     stderr = line.encode() * lines + end.encode() * 3_000_000
-    host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
-    system = testing.make_system("16", host, hardware)
-    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec(clients=2))
-    attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
-    job_ = jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
-    unread = readings.Readings(readings.Reading(error=ValueError("z" * 3_000_000)))
+    run, attempt, job_ = begun(clients=2)
+    unread = readings.Readings(UNREAD)
     for returncode in (PREPARATION_FAILED, 0):
         outputs = Outputs(returncode, b"", stderr)
         state, reason = answers.store_outputs(run, attempt, job_, Ended(Collected(outputs, {}, {}), None, unread))
         assert state == State.FAILED
         assert 0 < len(reason) <= LONGEST_SENTENCE + 3
+
+
+def test_what_to_do_stands_behind_a_reason_however_long_the_host_makes_it():
+    run, attempt, job_ = begun(clients=2)
+    outputs = Outputs(VERIFY_FAILED, b"", b"The data set is not the one asked for.\n" + b"x" * 5000)
+    collected = Collected(outputs, {}, {"server's host": "The server's host gave no counters."})
+    state, reason = answers.store_outputs(run, attempt, job_, Ended(collected, None, readings.Readings(UNREAD)))
+    assert state == State.FAILED
+    assert reason.startswith("x" * 100)
+    assert reason.endswith("the data set is then loaded first. The server's host gave no counters.")
+
+
+def test_what_cannot_be_read_says_that_its_evidence_is_kept_however_long_the_error_is():
+    run, attempt, job_ = begun(clients=2)
+    ended_ = Ended(Collected(Outputs(0, b"", b""), {}, {}), None, readings.Readings(UNREAD))
+    assert answers.store_outputs(run, attempt, job_, ended_)[1].endswith("its evidence is kept as it came.")
+
+
+def test_what_benchhub_remarks_on_a_run_is_not_pushed_out_by_what_its_load_generator_warns():
+    run, attempt, job_ = begun(clients=2, threads=1, log_sampling_rate=0)
+    warnings = b"".join(b"pgbench: warning: %d\n" % number for number in range(MOST + 9))
+    own = "The server's host gave no counters."
+    assert answers.store_outputs(run, attempt, job_, ended(job_, PRINTED, warnings, [own]))[0] == State.SUCCEEDED
+    remarks = Result.objects.get(run=run).remarks
+    assert (remarks[0], remarks[-2][:15]) == (own, "pgbench warned:")
+    assert len(remarks) == MOST + 1
+    assert remarks[-1].endswith(" more remarks are left out.")
+
+
+class Endless(bytes):
+    """Bytes of which only a part may be read as text."""
+
+    def decode(self, *_args, **_options):
+        raise AssertionError("They were read whole.")
+
+
+@pytest.mark.parametrize(("line", "remarks"), [(NOT_LOADED, (NOT_LOADED,)), ("x", ())])
+def test_how_a_load_ended_is_told_without_reading_the_whole_of_what_it_printed(line, remarks):
+    run, _, _ = begun(kind="load")
+    outputs = Outputs(0, b"", Endless(f"{line}\n".encode() * 9), {"copy.txt": Endless(b"loaded_s 1\n" * 999)})
+    read = readings.Reading(RunResult("succeeded", "", "p"))
+    result = ingest.judge(run, outputs, read, ingest.Observed())
+    assert (result.outcome, result.remarks) == ("succeeded", remarks)
 
 
 LOOK = job.Look("b", 1.0, False, False, None, "", None, 0, 0, False, False, None, "", b"")
