@@ -1,8 +1,9 @@
 """Text that is encrypted at rest with the keys of the environment (FIELD_KEYS, newest first).
 
 Each column has keys of its own, derived from those: whoever can write to the warehouse and has no key cannot have the
-secret of one column read, used or shown as that of another. What an older release stored is read until it is stored
-anew (manage.py encrypt_again).
+secret of one column read, used or shown as that of another. What was stored with a key before columns had their own is
+bound to none: it opens in each, a copy of it too, for as long as that key is in FIELD_KEYS. Storing all anew with a new
+key (manage.py encrypt_again) and taking the old one out ends that.
 """
 
 from __future__ import annotations
