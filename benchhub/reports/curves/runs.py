@@ -19,7 +19,7 @@ from django.db.models.functions import Cast, RowNumber
 from benchhub.analysis.doubts.doubt import Doubt, Weight
 from benchhub.analysis.words import count, word
 from benchhub.bench.models import RunQuerySet, levels
-from benchhub.bench.models.states import Standing, State
+from benchhub.bench.models.states import ACTIVE, Standing, State
 
 TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_tps", "state")
 LEFT_NOTHING: Mapping[str, Any] = {
@@ -34,6 +34,8 @@ LEFT_NOTHING: Mapping[str, Any] = {
     "doubts": (),
 }
 LEFT_SOMETHING = Q(result__isnull=False) | Q(found__isnull=False)
+# Where a run that is a row now was most likely a moment ago.
+BEFORE = (State.SUCCEEDED, *reversed(ACTIVE), State.QUEUED, State.LOST, State.FAILED, State.CANCELLED)
 IS_ASIDE = ExpressionWrapper(Q(set_aside_at__isnull=False), BooleanField())
 
 
@@ -90,7 +92,12 @@ class CurveRun(_Columns, Standing):
     @property
     def alike(self) -> tuple[Any, ...]:
         """Return what runs have in common that are counted together: the columns of TALLY, and whether set aside."""
-        return *self[1:8], self.set_aside_at is not None
+        return *self.place, self.state, self.set_aside_at is not None
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Return what of it stays the same while a run is carried out: the columns of TALLY but the state."""
+        return self[1:7]
 
 
 OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts"}
@@ -105,9 +112,7 @@ def read(runs: RunQuerySet) -> list[CurveRun]:
     """
     tallies = _tallies(runs)
     rows = _rows(runs, tallies)
-    numbers = Counter(run.alike for run in rows)
-    others = [tally._replace(runs=tally.runs - numbers[tally.alike]) for tally in tallies if not _is_long(tally)]
-    return [*rows, *(tally for tally in others if tally.runs)]
+    return [*rows, *_without_rows(tallies, rows)]
 
 
 def _tallies(runs: RunQuerySet) -> list[CurveRun]:
@@ -117,6 +122,32 @@ def _tallies(runs: RunQuerySet) -> list[CurveRun]:
         pk=Min("id"), runs=Count("id"), expected_s=Max("expected_s"), set_aside_at=Max("set_aside_at")
     )
     return [CurveRun(**{name: row[name] for name in row if name != "is_aside"}, **LEFT_NOTHING) for row in rows]
+
+
+def _without_rows(tallies: Sequence[CurveRun], rows: Sequence[CurveRun]) -> Iterator[CurveRun]:
+    """Yield the tallies less what is rows.
+
+    Those are two statements: a run that ended between them is a row, and no longer among what was under way.
+    """
+    numbers = Counter(run.alike for run in rows)
+    moved = _moved(tallies, numbers)
+    for tally in sorted(tallies, key=lambda tally: BEFORE.index(State(tally.state))):
+        if _is_long(tally):
+            continue
+        others = max(0, tally.runs - numbers[tally.alike])
+        gone = min(others, moved[tally.place])
+        moved[tally.place] -= gone
+        if others > gone:
+            yield tally._replace(runs=others - gone)
+
+
+def _moved(tallies: Sequence[CurveRun], numbers: Mapping[tuple[Any, ...], int]) -> Counter[tuple[Any, ...]]:
+    """Count by place the rows that the tallies have elsewhere."""
+    counted = {tally.alike: tally.runs for tally in tallies}
+    moved: Counter[tuple[Any, ...]] = Counter()
+    for alike, number in numbers.items():
+        moved[alike[:-2]] += max(0, number - counted.get(alike, 0))
+    return moved
 
 
 def _rows(runs: RunQuerySet, tallies: Sequence[CurveRun]) -> list[CurveRun]:
@@ -160,6 +191,7 @@ class Counts(NamedTuple):
     aside: int
     unfinished: int
     cancelled: int
+    failed: int
     measured: int
     left_out: int
 
@@ -167,11 +199,6 @@ class Counts(NamedTuple):
     def counting(self) -> int:
         """Count the runs that nobody set aside."""
         return self.runs - self.aside
-
-    @property
-    def failed(self) -> int:
-        """Count those of them that ended by themselves and are no point."""
-        return self.counting - self.unfinished - self.cancelled - self.measured
 
 
 def counts(runs: Sequence[CurveRun]) -> Counts:
@@ -181,27 +208,29 @@ def counts(runs: Sequence[CurveRun]) -> Counts:
     for run in runs:
         end = _end(run)
         numbers[end] += run.runs
-        numbers["aside"] += run.runs if run.set_aside_at else 0
         if run.left_out and end == "measured":
             older[run.level] = run.left_out
     left_out = sum(older.values())
     return Counts(
-        runs=numbers.total() - numbers["aside"] + left_out,
+        runs=numbers.total() + left_out,
         aside=numbers["aside"],
         unfinished=numbers["unfinished"],
         cancelled=numbers["cancelled"],
+        failed=numbers["failed"],
         measured=numbers["measured"] + left_out,
         left_out=left_out,
     )
 
 
 def _end(run: CurveRun) -> str:
-    """Return how a run ended as far as it is counted apart."""
+    """Return how a run ended as far as it is counted apart; failed is what ended by itself and is no point."""
+    if run.set_aside_at:
+        return "aside"
     if run.is_measured:
         return "measured"
     if run.state == State.CANCELLED:
         return "cancelled"
-    return "other" if run.is_final else "unfinished"
+    return "failed" if run.is_final else "unfinished"
 
 
 def doubts(runs: Sequence[CurveRun]) -> Iterator[Doubt]:

@@ -127,3 +127,24 @@ def test_runs_that_left_nothing_are_one_row_for_all_that_are_alike(experiment):
     tallies = {row.state: row.runs for row in rows if not row.has_result}
     assert tallies == {"failed": 4, "cancelled": 4, "queued": 4} and len(rows) == 7
     assert (rows[3].throughput, rows[3].unit, list(rows[3].doubts), rows[3].is_final) == (200.0, "TPS", [], True)
+
+
+def test_a_run_that_ends_while_runs_are_counted_is_counted_once_and_none_has_failed(system, monkeypatch):
+    experiment = testing.make_experiment([system], client_levels=[8])
+    runs = [testing.make_run(experiment, system, 8, repeat) for repeat in (1, 2, 3, 4)]
+    for run in runs[:2]:
+        testing.succeeded(run, 100.0)
+    tallies = curve_runs._tallies(experiment.runs.all())
+    testing.succeeded(runs[2], 100.0)
+    monkeypatch.setattr(curve_runs, "_tallies", lambda _: tallies)  # as they were before the rows are read
+    counts = curve_runs.counts(curve_runs.read(experiment.runs.all()))
+    assert (counts.runs, counts.measured, counts.unfinished, counts.failed) == (4, 3, 1, 0)
+
+
+def test_the_first_run_that_ends_while_runs_are_counted_has_a_row_and_no_tally(system, monkeypatch):
+    experiment = testing.make_experiment([system], client_levels=[8])
+    run = testing.make_run(experiment, system, 8, 1)
+    tallies = curve_runs._tallies(experiment.runs.all())
+    testing.succeeded(run, 100.0)
+    monkeypatch.setattr(curve_runs, "_tallies", lambda _: tallies)
+    assert [(row.pk, row.runs) for row in curve_runs.read(experiment.runs.all())] == [(run.pk, 1)]
