@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce, Now
 
-from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, System, Tenancy
+from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, Tenancy
 from benchhub.catalog.models.moments import interval
 
 from . import gates
@@ -56,10 +56,9 @@ def _in_order(runs: Iterable[Run], free: _Free) -> Iterator[Promise]:
 
 def _may_be_overtaken() -> bool:
     """Tell whether anything in the queue may need what is never free together. Mostly it does not: that is quick."""
-    apart = System.objects.filter(~Q(instance__host=F("driver")) | Q(instance__host=None)).values_list("pk", flat=True)
-    queued = Run.objects.queued()
-    if Hold.objects.exists() and (keys := list(apart)) and queued.filter(system__in=keys).exists():
+    if Hold.objects.exists() and gates.has_apart():
         return True
+    queued = Run.objects.queued()
     return Tenancy.objects.exists() and queued.filter(experiment__tenancies=None).exists()
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import CharField, Exists, Func, OuterRef, Q, Value
+from django.db.models import CharField, Exists, F, Func, OuterRef, Q, Value
 from django.db.models.functions import Cast, Concat, Now
 
 from benchhub.bench.models import Hold, Run
@@ -16,6 +16,7 @@ from benchhub.catalog.models.moments import interval
 
 MARGIN_S = 5  # what a run takes beside its load: counters before and after, collecting
 DRIVER, SERVER = "system__driver", "system__instance__host"
+IS_APART = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
 # What a run needs to itself, by the names of resources().
 NEEDS = (
     ("host", DRIVER),

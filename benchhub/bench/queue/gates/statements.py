@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.query import RawQuerySet
 
@@ -18,7 +18,7 @@ from benchhub.bench.models import QUEUE_ORDER, Hold, Run, RunQuerySet
 from benchhub.catalog.models import DataSet
 
 from .data import is_occupied
-from .needs import DRIVER, SERVER, resource
+from .needs import DRIVER, IS_APART, SERVER, resource
 from .registry import CONTENTION, GATES, is_ungranted, ready, truth, with_gates
 
 # Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
@@ -88,6 +88,18 @@ def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
     """Return the runs of these keys, in any order, with their gates and what says when and why they start."""
     statement, values = _statement_with_gates()
     return Run.objects.raw(f"SELECT * FROM ({statement}) AS gated WHERE id = ANY(%s)", (*values, list(keys)))
+
+
+@cache
+def _statement_of_apart() -> Statement:
+    """Find a run that drives a server elsewhere: of what waits the first of those that are alike are asked, no more."""
+    first = Run.objects.filter(IS_APART, pk__in=RawSQL(FIRST_OF_ALIKE, ()))  # nosec B611  # a constant
+    return first.order_by().values("pk")[:1].query.sql_with_params()
+
+
+def has_apart() -> bool:
+    """Tell whether a queued run drives a server that is not on its driver."""
+    return bool(_keys(_statement_of_apart()))
 
 
 def next_contended() -> list[Run]:
@@ -168,8 +180,7 @@ def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
 @cache
 def _statement_of_overtaken() -> Statement:
     """Find the candidates that need two hosts, or data sets that belong to others."""
-    is_apart = ~Q(**{SERVER: F(DRIVER)}) | Q(**{f"{SERVER}__isnull": True})
-    return candidates().filter(is_apart | is_occupied()).values("pk").query.sql_with_params()
+    return candidates().filter(IS_APART | is_occupied()).values("pk").query.sql_with_params()
 
 
 @cache

@@ -1,11 +1,13 @@
 """Who needs several things at once is not overtaken for ever, and later runs use what would lie idle till then."""
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 
 from benchhub.bench.models import ExperimentSystem, Promise, Run, Watch
 from benchhub.bench.models.states import State
-from benchhub.bench.queue import gates, queue
+from benchhub.bench.queue import gates, promises, queue
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
 
 pytestmark = pytest.mark.django_db
@@ -176,3 +178,17 @@ def test_nothing_is_promised_behind_a_host_that_is_not_reached(apart, smaller):
     assert not Promise.objects.exists()
     reserved()
     assert Run.objects.get(pk=waits.pk).state == State.RESERVED
+
+
+def test_what_is_asked_of_the_queue_does_not_grow_with_systems_of_which_no_run_waits(driver, server, smaller):
+    new_run(new_experiment(), smaller[0], 1, expected_s=10)
+    reserved()
+    new_run(new_experiment(), smaller[0], 1, expected_s=10)
+    statements = []
+    for label in ("first", "second"):
+        with CaptureQueriesContext(connection) as queries:
+            promises.renew()
+        statements.append([query["sql"] for query in queries if query["sql"].startswith("SELECT")])
+        new_system(server, driver, label=label)
+    assert statements[0] == statements[1]
+    assert gates.has_apart() is False
