@@ -25,7 +25,7 @@ DEVIATIONS = 3  # of a Poisson count: a rate that is offered at random is not me
 class Offered:
     """One run at one rate. `transactions` were sent, `late` of them ended beyond the limit; latencies include lag.
 
-    `left_out` counts the older runs of its rate that are not among the repeats.
+    `left_out` counts the older runs of its rate and protocol that are not among the repeats.
     """
 
     run: int
@@ -41,6 +41,7 @@ class Offered:
     lag_average_ms: float | None = None
     doubts: tuple[str, ...] = ()
     histogram: Histogram | None = None
+    protocol_digest: str = ""
     left_out: int = 0
 
     @property
@@ -68,8 +69,8 @@ class Rate:
 
     @property
     def left_out(self) -> int:
-        """Count the older runs that are not among the repeats, because there are so many."""
-        return max(run.left_out for run in self.runs)
+        """Count the older runs that are not among the repeats, because there are so many of a protocol."""
+        return sum({run.protocol_digest: run.left_out for run in self.runs}.values())
 
     @property
     def achieved(self) -> Spread:

@@ -125,6 +125,7 @@ def _offered(run: Mapping[str, Any], histograms: HistogramByRun) -> Offered:
         lag_average_ms=run["lag_average_ms"],
         doubts=tuple(doubt["text"] for doubt in run["result__doubts"]),
         histogram=histograms.get(run["pk"]),
+        protocol_digest=run["protocol_id"],
         left_out=run["left_out"],
     )
 

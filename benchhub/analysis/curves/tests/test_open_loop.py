@@ -73,6 +73,13 @@ def test_averages_and_lag_are_the_worst_of_the_repeats_and_unknown_where_one_is(
     assert (rate.latencies, rate.latency_average_ms, rate.worst_lag_ms) == (None, None, None)
 
 
+def test_older_runs_that_a_rate_leaves_out_are_counted_once_for_each_protocol():
+    [rate] = rates(
+        [run(1000, protocol_digest=digest, left_out=older) for digest, older in [("a", 7), ("a", 7), ("b", 2)]]
+    )
+    assert rate.left_out == 9  # 7 and 2
+
+
 def test_the_percentile_of_a_rate_is_that_of_all_its_transactions():
     """980 + 970 of 2,000 take 1 ms, the other 50 take 9 ms: 97.5% do not exceed 1 ms, 99% not 9 ms."""
     histograms = [Histogram([1000, 9000], [1001, 9001], [n, 1000 - n], 1000, 9000) for n in (980, 970)]
