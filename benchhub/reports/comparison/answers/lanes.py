@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchhub.analysis.curves import ratio
@@ -39,10 +39,21 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """How many runs of a curve are behind a lane and not listed, with what finds them in the list of runs."""
+
+    runs: int
+    experiment_id: int
+    system_id: int
+    series: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """A level: its repeats as dots, and of a curve against the baseline the ratio, from `low` to `high` if those are
     known, as places in per cent of the axis; `verdict` in words, `is_shown` where the two are told apart. Of `repeats`
-    it lists the last ones of each curve, and `unlisted` counts the others.
+    it lists the last ones of each curve, and `earlier` counts the others by curve.
     """
 
     clients: int
@@ -59,11 +70,11 @@ class Lane:
     verdict: str
     is_shown: bool
     repeats: tuple[Repeat, ...]
-    unlisted: int = 0
+    earlier: tuple[Earlier, ...] = ()
 
     @property
     def runs(self) -> int:
-        return len(self.repeats) + self.unlisted
+        return len(self.repeats) + sum(earlier.runs for earlier in self.earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +130,7 @@ def _lane(row: Row, cell: Cell, base: Cell, reach: float) -> Lane:
         row.clients, cell.entry.experiment.pk, cell.entry.series, cell.entry.label, _value(cell), _value(base),
         cell.times, tuple(dots),
         _place(math.log(cell.ratio.value), reach), _place(low, reach), width, verdict, cell.ratio.is_distinguishable,
-        (*_repeats(base), *_repeats(cell)), _unlisted(base) + _unlisted(cell),
+        (*_repeats(base), *_repeats(cell)), (*_earlier(base), *_earlier(cell)),
     )  # fmt: skip
 
 
@@ -133,8 +144,10 @@ def _repeats(cell: Cell) -> list[Repeat]:
     return [Repeat(run.run, entry.series, entry.label, significant(run.throughput, digits)) for run in runs]
 
 
-def _unlisted(cell: Cell) -> int:
-    return max(0, len(cell.level.runs) - MOST_LISTED)
+def _earlier(cell: Cell) -> Iterator[Earlier]:
+    runs, entry = len(cell.level.runs) - MOST_LISTED, cell.entry
+    if runs > 0:
+        yield Earlier(runs, entry.experiment.pk, entry.system.pk, entry.series, entry.label)
 
 
 def _value(cell: Cell) -> str:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from django.http import QueryDict
+from django.template.loader import render_to_string
 
 from benchhub.bench import testing
 from benchhub.reports.comparison.answers import lanes
@@ -61,4 +62,19 @@ def test_of_many_repeats_the_last_are_listed_the_others_counted_and_all_are_dots
     lane = lanes_of(repeated, systems).rows[1]
     runs = [run.pk for system in systems for run in system.runs.filter(clients=lane.clients).order_by("position")[3:]]
     assert [repeat.run for repeat in lane.repeats] == runs
-    assert (lane.unlisted, lane.runs, len(lane.dots)) == (6, 10, 10)
+    assert [(earlier.runs, earlier.series) for earlier in lane.earlier] == [(3, 0), (3, 1)]
+    assert (lane.runs, len(lane.dots)) == (10, 10)
+
+
+def test_earlier_runs_of_each_curve_are_found_in_the_list_of_runs_of_its_own_experiment(systems, monkeypatch):
+    monkeypatch.setattr(lanes, "MOST_LISTED", 2)
+    experiments = [testing.make_experiment([system], name=f"Only {system.label}") for system in systems]
+    for experiment, system in zip(experiments, systems, strict=True):
+        for repeat in range(1, 6 if system is systems[0] else 4):
+            testing.succeeded(testing.make_run(experiment, system, 8, repeat), 1000.0)
+    keys = [key(experiment, system) for experiment, system in zip(experiments, systems, strict=True)]
+    [lane] = Comparison.load(State.of_curves(keys)).lanes.rows
+    assert [earlier.runs for earlier in lane.earlier] == [3, 1]
+    acts = render_to_string("reports/compare_lane_acts.html", {"lane": lane})
+    for experiment, system in zip(experiments, systems, strict=True):
+        assert f'href="/experiments/{experiment.pk}/?system={system.pk}&amp;clients=8#runs"' in acts
