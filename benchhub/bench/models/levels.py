@@ -14,7 +14,8 @@ from django.db.models.functions import Coalesce, Exp, Ln
 from .states import State
 
 Row = TypeVar("Row", bound=models.Model)
-# As many as a plan may have of a level; but years of pushes may be imported under one name.
+# A plan asks for no more, and no more are added; but years of pushes may be imported under one name, and a search may
+# stay at a level.
 MOST_REPEATS = 100
 # A place on a curve or, with an offered rate, on a sweep. The index of runs `run_level` begins with these.
 LEVEL = ("experiment_id", "system_id", "protocol_id", "clients", "rate_tps")

@@ -13,6 +13,7 @@ from django.http import QueryDict
 
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.bench.models import Experiment, System, Window
+from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_policy import POLICY, PolicyFields
@@ -61,7 +62,9 @@ class PlanForm(DesignFields, GrowthFields, PolicyFields, WindowFields):
         max_length=400,
         help_text="Numbers and ranges: 1, 2, 4, 8 or 2..16:2 (every second), 1..64*2 (doubling), or 1..64*1.5.",
     )
-    repeats = forms.IntegerField(min_value=1, max_value=100, help_text="From 3 on, an interval of the mean is shown.")
+    repeats = forms.IntegerField(
+        min_value=1, max_value=MOST_REPEATS, help_text="From 3 on, an interval of the mean is shown."
+    )
     duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
     warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")
     rest_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Rest after it, s")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from django import forms
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Count, Max, Q
 
 from benchhub.analysis.planning.design import in_turn
 from benchhub.analysis.planning.levels import CLIENTS, RATES, spell
 from benchhub.analysis.planning.levels import parse as parse_levels
-from benchhub.bench.models import Experiment, Protocol, Run, System
+from benchhub.analysis.words import count
+from benchhub.bench.models import Experiment, Protocol, Run, RunQuerySet, System
+from benchhub.bench.models.levels import MOST_REPEATS
+from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.plan import specs
 
 from . import plan
@@ -22,8 +26,9 @@ from .fields.designs import tried
 
 MOST = 50
 INTRO = (
-    "Each system gets them at each of these levels where it has runs. They count together with those that are there: "
-    "choose levels by how wide their intervals are, not by which result should be another."
+    "Each system gets them at each of these levels where it has runs. They count together with those that are there, "
+    f"{MOST_REPEATS} at a level at most: choose levels by how wide their intervals are, not by which result should be "
+    "another."
 )
 
 
@@ -47,14 +52,36 @@ class RepeatsForm(forms.Form):
         return levels
 
     def clean(self) -> dict[str, Any]:
-        """Refuse more runs than a plan may have, together with those that are there."""
+        """Refuse more runs than a plan may have, and more than a level is made of, with those that are there."""
         values = super().clean() or self.cleaned_data
         if not self.errors:
             new_runs = len(values["levels"]) * values["repeats"] * self.experiment.experimentsystem_set.count()
             measuring = self.experiment.runs.filter(kind=Run.Kind.MEASURE)
-            if sentence := size.run_refusal(measuring.count() + new_runs):
+            repeats = _level_repeats(measuring, "rate_tps" if self.experiment.rates_tps else "clients")
+            too_many = _refusal({level: repeats.get(level, 0) for level in values["levels"]}, values["repeats"])
+            if sentence := size.run_refusal(measuring.count() + new_runs) or too_many:
                 self.add_error("repeats", sentence)
         return values
+
+
+def _level_repeats(measuring: RunQuerySet, level: str) -> dict[int, int]:
+    """Return by level the repeats that there are and will be, of the system with the most under one protocol."""
+    counting = measuring.filter(~Q(state__in=FINAL) | Q(state=State.SUCCEEDED), set_aside_at=None)
+    rows = counting.order_by().values_list("system", "protocol", level).annotate(Count("pk"))
+    repeats: dict[int, int] = {}
+    for *_, value, number in rows:
+        repeats[value] = max(number, repeats.get(value, 0))
+    return repeats
+
+
+def _refusal(repeats: Mapping[int, int], more: int) -> str:
+    """Say at which level so many more would leave older repeats out of every figure; empty if they do at none."""
+    level, most = max(repeats.items(), key=itemgetter(1))
+    room = MOST_REPEATS - most
+    if more <= room:
+        return ""
+    remedy = f"add at most {room} there" if room > 0 else "choose other levels, or plan an experiment like it"
+    return f"Level {level:,} has {count(most, 'repeat')}, and of a level the newest {MOST_REPEATS} count: {remedy}."
 
 
 @transaction.atomic

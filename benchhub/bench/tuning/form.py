@@ -12,6 +12,7 @@ from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.analysis.tuning import fractions, treatments
 from benchhub.bench.models import TuningSeries
 from benchhub.bench.models.design import LONGEST_SERIES_NAME
+from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.bench.plan.fields import designs, observing
 from benchhub.bench.plan.fields.designs import tried
 from benchhub.bench.plan.fields.observing import telemetry_field
@@ -126,7 +127,7 @@ class SeriesForm(forms.Form):
         max_length=400, label="Clients", help_text="Usually one number, near the peak. Several count as their mean."
     )
     repeats = forms.IntegerField(
-        min_value=1, max_value=100, help_text="Of each configuration, in turns. Below 3 nothing is tested."
+        min_value=1, max_value=MOST_REPEATS, help_text="Of each configuration, in turns. Below 3 nothing is tested."
     )
     duration_s = forms.IntegerField(min_value=1, max_value=DAY_S, label="Duration of a run, s")
     warmup_s = forms.IntegerField(min_value=0, max_value=DAY_S, label="Warm-up before it, s")

@@ -86,6 +86,24 @@ def test_a_person_adds_them_at_chosen_levels_by_a_form(planner, experiment):
     assert Run.objects.count() == count + 2 * 3
 
 
+def test_repeats_that_would_push_others_out_of_their_level_are_refused(experiment, monkeypatch):
+    monkeypatch.setattr(repeats, "MOST_REPEATS", 5)
+    failed, *_ = experiment.runs.filter(clients=8)
+    testing.ended(failed, "failed")
+
+    def errors(levels, number):
+        form = repeats.RepeatsForm({"levels": levels, "repeats": number}, experiment=experiment)
+        return form.errors.get("repeats", [])
+
+    assert errors("1, 4", 3) == errors("8", 4) == []  # there are 2 at each, of which one failed at 8
+    assert errors("8, 4", 4) == ["Level 4 has 2 repeats, and of a level the newest 5 count: add at most 3 there."]
+    repeats.add(experiment, [4], 3)
+    assert errors("1, 4, 8", 1) == [
+        "Level 4 has 5 repeats, and of a level the newest 5 count: choose other levels, or plan an experiment like it."
+    ]
+    assert errors("1, 8", 3) == []
+
+
 def test_nothing_is_added_on_a_server_that_is_retired(planner, experiment, systems):
     type(systems[0].instance).objects.filter(pk=systems[0].instance_id).retire()
     count = Run.objects.count()
