@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from .parameters import Parameter
+from .settings import readable
 
 BANK = 16  # SLRU_BANK_SIZE, in pages
 
@@ -46,13 +48,14 @@ def in_gap(parameter: Parameter, value: str, number: str, parameters: Mapping[st
 
     `parameters` are those that the server knows, by name.
     """
-    gap = GAPS.get(parameter.name)
+    # A server that lies may call it a text, or give its bounds decimals.
+    gap = GAPS.get(parameter.name) if parameter.kind == "integer" else None
     if gap is None or int(number) == gap.special:
         return ""
-    lowest = int(parameters[gap.like].lowest or 0) if gap.like in parameters else gap.lowest
-    unit = f" {parameter.unit}" if parameter.unit else ""
-    if int(number) < lowest:
-        return f"{parameter.name} is {gap.special} or at least {lowest}{unit}, not {value}."
+    like = parameters.get(gap.like)
+    lowest = like.lowest if like and like.kind == "integer" and like.lowest else str(gap.lowest)
+    if int(number) < Decimal(lowest):
+        return f"{parameter.name} is {gap.special} or at least {readable(lowest, parameter.unit)}, not {value}."
     if int(number) % gap.step:
         return f"{parameter.name} is a multiple of {gap.step}, not {value}."
     return ""

@@ -101,8 +101,8 @@ def _choice(parameter: Parameter, text: str) -> str:
     if word not in by_word and word in TRUE | FALSE:
         word = "on" if word in TRUE else "off"
     if word in by_word:
-        return by_word[_IN_PLACE.get((parameter.name, word), word)]
-    raise ValueError(f"is {_either(parameter.choices)}, not '{text}'.")
+        return by_word.get(_IN_PLACE.get((parameter.name, word), word), by_word[word])
+    raise ValueError(f"is {_either(tuple(filter(None, parameter.choices)))}, not '{text}'.")
 
 
 def _date_style(text: str) -> str:

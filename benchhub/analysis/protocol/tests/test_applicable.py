@@ -80,14 +80,14 @@ BAD = [
     ("wal_sync_method", "fsync_sometimes", "wal_sync_method is"),
     ("huge_pages", "maybe", "huge_pages is off, on or try, not 'maybe'."),
     ("wal_compression", "gzip", "wal_compression is"),
-    ("ssl_max_protocol_version", "TLSv2", "ssl_max_protocol_version is , TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not"),
+    ("ssl_max_protocol_version", "TLSv2", "ssl_max_protocol_version is TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not"),
     # The server takes no blank around a word.
     ("jit", " off", "jit is on or off, not ' off'."),
     ("huge_pages", "try ", "huge_pages is off, on or try, not 'try '."),
     # It lies in a gap of its range: the server refuses it, or makes another number of it.
-    ("wal_buffers", "0", "wal_buffers is -1 or at least 4 8kB, not 0."),
-    ("wal_buffers", "24kB", "wal_buffers is -1 or at least 4 8kB, not 24kB."),
-    ("autovacuum_work_mem", "1000", "autovacuum_work_mem is -1 or at least 1024 kB, not 1000."),
+    ("wal_buffers", "0", "wal_buffers is -1 or at least 32 kB, not 0."),
+    ("wal_buffers", "24kB", "wal_buffers is -1 or at least 32 kB, not 24kB."),
+    ("autovacuum_work_mem", "1000", "autovacuum_work_mem is -1 or at least 1 MB, not 1000."),
     ("vacuum_buffer_usage_limit", "64kB", "vacuum_buffer_usage_limit is 0 or at least 128 kB, not 64kB."),
     # It cannot be set at all.
     ("block_size", "16384", "block_size cannot be set: it is fixed when the server is built or its cluster made."),
@@ -212,6 +212,26 @@ def test_newer_servers_count_slots_of_autovacuum_and_take_buffers_in_banks():
     assert refusals({"transaction_buffers": "32", "autovacuum_max_workers": "262143"}, newer) == []
     [sentence] = refusals({"autovacuum_worker_slots": "262143"}, newer)
     assert "autovacuum_worker_slots are 262261 together" in sentence and "autovacuum_max_workers" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "lies", "sentences"),
+    [
+        ("wal_buffers", "16.5", {"wal_buffers": {"kind": "real", "lowest": "-1", "highest": "262143"}}, []),
+        ("wal_buffers", "16MB", {"wal_buffers": {"kind": "string"}}, []),
+        ("wal_compression", "on", {"wal_compression": {"kind": "enum", "choices": ["lz4", "on", "off"]}}, []),
+        (
+            "autovacuum_work_mem",
+            "1000",
+            {"maintenance_work_mem": {"kind": "integer", "unit": "kB", "lowest": "1024.5"}},
+            ["autovacuum_work_mem is -1 or at least 1049088 B, not 1000."],
+        ),
+        ("autovacuum_work_mem", "1000", {"maintenance_work_mem": {"kind": "string", "lowest": "little"}}, []),
+    ],
+)
+def test_a_server_that_lies_about_its_settings_gets_sentences_and_no_error(name, value, lies, sentences):
+    rows = {lie: parameter(lie, row) for lie, row in lies.items()}
+    assert refusals({name: value}, replace(SERVER, parameters={**PARAMETERS, **rows})) == sentences
 
 
 def test_what_is_left_to_the_server_is_not_compared():
