@@ -27,7 +27,7 @@ from benchhub.reports.curves.outcomes import look as look_of
 from benchhub.ui.csv_files import csv_text, download
 
 from .answers import systems
-from .answers.systems import Side
+from .answers.systems import Change
 from .comparison import Comparison
 from .entries import Entry
 from .state import State, address
@@ -47,7 +47,7 @@ class Step:
 
     number: int
     entry: Entry
-    changed: tuple[Side, ...]
+    changed: tuple[Change, ...]
     effect: Ratio
     running: float
 
@@ -57,7 +57,7 @@ class Step:
 
     @property
     def changes(self) -> str:
-        return "; ".join(f"{side.name} {side.values[0]} to {side.values[1]}" for side in self.changed)
+        return "; ".join(map(str, self.changed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +160,11 @@ def _steps(entries: Sequence[Entry], measured: Tuning) -> list[Step]:
     return steps
 
 
-def _changed(before: Entry, after: Entry) -> tuple[Side, ...]:
+def _changed(before: Entry, after: Entry) -> tuple[Change, ...]:
     """Return the differences in what was asked of the systems, and in the machine: buying one is a step as well."""
-    machine = Side("machine", tuple(str(entry.system.hardware) for entry in (before, after)))
-    return (*([machine] if machine.differs else []), *systems.differences([before, after]))
+    machine = Change("machine", str(before.system.hardware), str(after.system.hardware))
+    changes = (Change(side.name, *side.values) for side in systems.differences([before, after]))
+    return (*([machine] if machine.before != machine.after else []), *changes)
 
 
 def _together(measured: Tuning, baseline: str) -> str:

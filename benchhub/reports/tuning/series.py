@@ -21,32 +21,13 @@ from benchhub.analysis.words import listing, significant
 from benchhub.bench.models import TuningSeries, TuningStep, TuningTreatment
 from benchhub.catalog.models import Configuration
 from benchhub.reports.comparison import declared
+from benchhub.reports.comparison.answers.systems import NOT_SET, Change
 from benchhub.reports.comparison.entries import Entry
 from benchhub.reports.prices.cells import Cell, Row
 from benchhub.reports.prices.table import Table, table
 from benchhub.reports.prices.terms import PEAK, Terms, terms
 
 from . import queries
-
-NOT_SET = "not set"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A setting that a step changes; a side that was not asked for reads 'not set'."""
-
-    name: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        if self.is_new:
-            return f"{self.name} {self.after}, {self.before} before"
-        return f"{self.name} {self.before} to {self.after}"
-
-    @property
-    def is_new(self) -> bool:
-        return self.before == NOT_SET
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,24 @@ class Side:
         return len(set(self.values)) > 1
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field that a step changes; a side that was not asked for reads 'not set'."""
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if self.is_one_sided:
+            return f"{self.name} {self.after}, {self.before} before"
+        return f"{self.name} {self.before} to {self.after}"
+
+    @property
+    def is_one_sided(self) -> bool:
+        return NOT_SET in (self.before, self.after)
+
+
 def hardware(entries: Iterable[Entry]) -> list[Side]:
     """Return the fields of the machines as bought, without those that are empty for all."""
     systems = [entry.system for entry in entries]
