@@ -44,11 +44,12 @@ class Folder(FileSystemStorage):
 
     def __init__(self, location: str) -> None:
         super().__init__(location=location, allow_overwrite=True)
+        self._next_sweep_s: dict[Path, float] = {}
 
     def _save(self, name: str, content: File[bytes]) -> str:
         target = Path(self.path(name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
+        self._sweep(target.parent)
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED, delete=False) as file:
             file.writelines(content.chunks())
             file.flush()
@@ -58,13 +59,15 @@ class Folder(FileSystemStorage):
         _sync_folder(target.parent.parent)
         return name
 
-
-def _sweep(folder: Path) -> None:
-    """Remove what was begun in the folder more than a day ago and never finished."""
-    for file in folder.glob(f"{UNFINISHED}*"):
-        with suppress(FileNotFoundError):  # another process sweeps as well
-            if time.time() - file.stat().st_mtime > UNFINISHED_S:
-                file.unlink()
+    def _sweep(self, folder: Path) -> None:
+        """Remove what was begun in the folder more than a day ago and never finished; it is listed once a day."""
+        if time.monotonic() < self._next_sweep_s.get(folder, 0):
+            return
+        self._next_sweep_s[folder] = time.monotonic() + UNFINISHED_S
+        for file in folder.glob(f"{UNFINISHED}*"):
+            with suppress(OSError):  # another process sweeps as well, or the file is another account's
+                if time.time() - file.stat().st_mtime > UNFINISHED_S:
+                    file.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

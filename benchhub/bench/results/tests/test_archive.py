@@ -12,6 +12,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
@@ -27,6 +28,7 @@ from benchhub.catalog.models import Hardware
 pytestmark = pytest.mark.django_db
 OUTPUT = b"tps = 1000\n"
 SHA256 = hashlib.sha256(OUTPUT).hexdigest()
+TWO_DAYS_AGO = time.time() - 2 * 24 * 3600
 
 
 @pytest.fixture
@@ -109,8 +111,8 @@ moves.move(99)
 # Before it writes, with its file written but not in place, with its file in place, and with its file read back.
 STEPS = [
     pytest.param("benchhub.archive.Folder", "_save", marks=pytest.mark.whole),
-    ("os", "fsync"),
-    pytest.param("benchhub.archive", "_sync_folder", marks=pytest.mark.whole),
+    pytest.param("os", "fsync", marks=pytest.mark.whole),
+    ("benchhub.archive", "_sync_folder"),
     ("django.db.models.QuerySet", "update"),
 ]
 
@@ -138,14 +140,29 @@ def warehouse_url():
 def test_what_a_killed_process_left_half_written_is_removed_after_a_day(folder):
     beside = folder / SHA256[:2]
     beside.mkdir()
-    left, fresh, of_others = (beside / name for name in (".unfinished-old", ".unfinished-new", ".snapshot"))
-    for file in (left, fresh, of_others):
+    fresh, left, of_others = (beside / name for name in (".unfinished-new", ".unfinished-old", ".snapshot"))
+    cannot_be_removed = beside / ".unfinished-folder"
+    cannot_be_removed.mkdir()
+    for file in (fresh, left, of_others):
         file.touch()
-    two_days_ago = time.time() - 2 * 24 * 3600
-    for file in (left, of_others):
-        os.utime(file, (two_days_ago, two_days_ago))
+    for file in (left, of_others, cannot_be_removed):
+        os.utime(file, (TWO_DAYS_AGO, TWO_DAYS_AGO))
     archive.put(OUTPUT, SHA256)
-    assert sorted(file.name for file in beside.glob(".*")) == [".snapshot", ".unfinished-new"]
+    assert archive.get(SHA256, len(OUTPUT)) == OUTPUT
+    assert {file.name for file in beside.glob(".*")} == {".snapshot", ".unfinished-folder", ".unfinished-new"}
+
+
+def test_a_folder_of_the_archive_is_searched_once_a_day_and_not_at_each_file(tmp_path):
+    left = tmp_path / "ab" / ".unfinished-old"
+    storage = archive.Folder(str(tmp_path))
+    for number, is_left in ((1, False), (2, True)):
+        left.parent.mkdir(exist_ok=True)
+        left.touch()
+        os.utime(left, (TWO_DAYS_AGO, TWO_DAYS_AGO))
+        storage.save(f"ab/{number}.gz", ContentFile(OUTPUT))
+        assert left.exists() == is_left
+    archive.Folder(str(tmp_path)).save("ab/3.gz", ContentFile(OUTPUT))
+    assert not left.exists(), "another process looks as well"
 
 
 def test_two_at_a_time_move_a_file_once(run, folder):
