@@ -37,8 +37,9 @@ def copies(driver) -> list[str]:
     return sorted(path.name for path in (driver.folder / "copies").glob("*"))
 
 
-async def test_a_data_set_is_restored_by_copy_as_it_was_after_its_load_with_the_settings_of_now(driver):
-    first = await loaded(driver, KEPT)
+async def test_where_the_copy_is_gone_a_load_makes_it_anew_and_the_next_restores_it_with_the_settings_of_now(driver):
+    first = await loaded(driver, RESTORED)
+    assert first.files["copy.refused"].decode() == "The copy was not there any more.\n"
     assert {"copied_s", "loaded_s", "kilobytes"} <= noted(first).keys()
     assert noted(first)["kilobytes"] > 15_000 and "restored_s" not in noted(first)
     assert copies(driver) == [KEY]
@@ -56,14 +57,6 @@ async def test_a_data_set_is_restored_by_copy_as_it_was_after_its_load_with_the_
     assert int(measured.files["age.txt"]) > 0
     assert copies(driver) == [KEY]  # a run writes into its own files alone
     assert not (driver.folder / "data.making").exists()
-
-
-@pytest.mark.whole
-async def test_where_the_copy_is_gone_the_data_set_is_loaded_and_copied_again(driver):
-    outputs = await loaded(driver, RESTORED)
-    assert outputs.files["copy.refused"].decode() == "The copy was not there any more.\n"
-    assert "restored_s" not in noted(outputs) and copies(driver) == [KEY]
-    assert noted(await loaded(driver, RESTORED)).keys() >= {"restored_s"}
 
 
 @pytest.mark.whole
