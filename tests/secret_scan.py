@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = ROOT / "tests" / "secrets.json"
@@ -43,12 +46,28 @@ def main() -> int:
 def scanned() -> list[tuple[str, str]]:
     """Return (digest, place) of whatever looks like a secret; only files that have changed are looked at anew."""
     keys = {name: _key(name) for name in files()}
-    before = json.loads(CACHE.read_text(encoding="utf-8")) if CACHE.exists() else {}
+    before = read_note(CACHE)
     findings = _scanned([name for name, key in keys.items() if key not in before])
     by_key = {key: before.get(key, findings.get(name, [])) for name, key in keys.items()}
-    CACHE.parent.mkdir(exist_ok=True)
-    CACHE.write_text(json.dumps(by_key), encoding="utf-8")
+    write_note(CACHE, by_key)
     return [(digest, place) for row in by_key.values() for digest, place in row]
+
+
+def read_note(path: Path) -> dict[str, Any]:
+    """Return what was noted at the path; nothing where there is no note, or none that can be read."""
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def write_note(path: Path, by_key: Mapping[str, Any]) -> None:
+    """Write the note whole, or not at all where the process is ended."""
+    path.parent.mkdir(exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(json.dumps(by_key), encoding="utf-8")
+    fresh.replace(path)
 
 
 def _key(name: str) -> str:
