@@ -12,7 +12,7 @@ from benchhub.catalog.models import Configuration, Instance
 from runners import contract
 from runners.server_settings.parameters import OVERRIDING
 
-from .standbys import is_standby
+from .standbys import NO_CHANGES, is_standby
 
 NO_GRANT = (
     "{} has settings of its own, and its owner lets BenchHub change none of them: an administrator may grant that on "
@@ -21,10 +21,6 @@ NO_GRANT = (
 NOT_SEEN = "Which settings {} knows was not seen yet: test the instance from its own host, then plan again."
 OS_LAYER = "Settings of the operating system are changed for clusters of BenchHub's own alone."
 NO_COMMAND = "{} has no command that restarts it: write it on the form of the instance."
-STANDBY = (
-    "{} is a standby, and settings are changed on a primary alone: choose its primary, or grant no change of settings "
-    "and plan it as it is."
-)
 WITHDRAWN = "It would change settings of {}, which its owner does not grant any more: grant it anew, or cancel."
 MIB, USUAL_MIB = 1024**2, 16
 
@@ -35,11 +31,11 @@ def refusals_by_layer(instance: Instance, configuration: Configuration) -> dict[
     What the instance's own configuration asks for as well, the server is meant to have already: it is not applied.
     """
     if is_own(instance, configuration):
-        return {"settings": [STANDBY.format(instance)]} if instance.restart_words and is_standby(instance) else {}
+        return {"settings": [NO_CHANGES.format(instance)]} if instance.restart_words and is_standby(instance) else {}
     if instance.grant == Instance.Grant.NONE:
         return {"settings": [NO_GRANT.format(instance)]}
     if is_standby(instance):
-        return {"settings": [STANDBY.format(instance)]}
+        return {"settings": [NO_CHANGES.format(instance)]}
     rows = _rows(instance)
     if not rows:
         return {"settings": [NOT_SEEN.format(instance)]}

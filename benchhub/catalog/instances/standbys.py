@@ -6,9 +6,18 @@ from collections.abc import Collection
 
 from benchhub.catalog.models import Inspection, Instance
 
-NO_WRITES = "{} is a standby, which takes no writes, and {} writes: choose its primary, or a workload that only reads."
-NO_LOADS = "{} is a standby, whose data set is loaded on its primary: choose to load where it is missing."
-NO_VACUUM = "{} is a standby, where nothing can be vacuumed: leave that out."
+# The end of each refusal: nobody but a test sees that it was promoted.
+PROMOTED = "If it was promoted since, test the instance again."
+NO_WRITES = (
+    "{} is a standby, which takes no writes, and {} writes: choose its primary, or a workload that only reads. "
+    f"{PROMOTED}"
+)
+NO_LOADS = f"{{}} is a standby, whose data set is loaded on its primary: choose to load where it is missing. {PROMOTED}"
+NO_VACUUM = f"{{}} is a standby, where nothing can be vacuumed: leave that out. {PROMOTED}"
+NO_CHANGES = (
+    "{} is a standby, and settings are changed on a primary alone: choose its primary, or grant no change of settings "
+    f"and plan it as it is. {PROMOTED}"
+)
 
 
 def is_standby(instance: Instance) -> bool:

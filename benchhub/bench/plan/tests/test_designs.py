@@ -174,7 +174,7 @@ def test_on_a_standby_what_writes_loads_anew_or_vacuums_is_refused_and_what_only
     page = planner.post(NEW, form)
     assertContains(page, "pg 16.4 is a standby, which takes no writes, and writes writes: choose its primary, or a")
     assertContains(page, "pg 16.4 is a standby, whose data set is loaded on its primary: choose to load where it is")
-    assertContains(page, "pg 16.4 is a standby, where nothing can be vacuumed: leave that out.")
+    assertContains(page, "pg 16.4 is a standby, where nothing can be vacuumed: leave that out. If it was")
     assert not Experiment.objects.exists()
     planner.post(NEW, {name: text for name, text in {**filled, "queue": "1"}.items() if name != "vacuum"})
     assert Experiment.objects.get().runs.filter(kind="load").count() == 2

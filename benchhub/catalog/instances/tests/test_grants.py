@@ -60,6 +60,7 @@ def test_a_standby_is_refused_every_change_and_restart_and_measured_as_it_is_wit
     granted(server, "reload").refresh_from_db()
     [sentence] = refusals(server, work_mem="8MB")
     assert sentence.startswith("theirs is a standby, and settings are changed on a primary alone: choose its primary")
+    assert sentence.endswith("If it was promoted since, test the instance again.")
     assert grants.asked_settings(server, server.configuration) is None
     granted(server, "restart", COMMAND)
     with pytest.raises(ValueError, match="theirs is a standby"):
