@@ -46,26 +46,45 @@ def text_of(output: bytes) -> str:
     """Return output as text; NUL and what is not UTF-8 show as replacement characters and break nothing.
 
     Lines may end as Windows or a terminal ends them; colours, blanks at their ends and a margin of all are no part of
-    them, nor is what a log adds before each of them.
+    them. Times at their beginnings are: a server's messages and files of a target may begin so.
     """
+    return _without_margin(_lines(_decoded(output)))
+
+
+def printed_text(output: bytes) -> str:
+    """Return as text what a load generator printed, which somebody may have copied out of a page or a log.
+
+    What a log adds before each of its lines is no part of it, and blanks of any kind are plain ones.
+    """
+    return _without_margin(_without_stamps(_lines(_decoded(output).replace(NO_BREAK, " "))))
+
+
+def _decoded(output: bytes) -> str:
     # PowerShell writes what it redirects so.
     encoding = "utf-16" if output[:2] in UTF_16_MARKS else "utf-8"
     text = output.decode(encoding, errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    text = ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, "").replace(NO_BREAK, " "))
+    return ESCAPES.sub("", text.replace(BYTE_ORDER_MARK, ""))
+
+
+def _lines(text: str) -> list[str]:
     lines = text.split("\n") if "\n" in text else text.split("\r")
-    text = _without_stamps([line.rstrip(" \t\r") for line in lines])
+    return [line.rstrip(" \t\r") for line in lines]
+
+
+def _without_margin(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
     return dedent(text) if text.lstrip("\n")[:1] in (" ", "\t") else text
 
 
-def _without_stamps(lines: list[str]) -> str:
-    """Return the text of lines without what stands before every one of them; one that has it not keeps that of all."""
+def _without_stamps(lines: list[str]) -> list[str]:
+    """Return lines without what stands before every one of them; one that has it not keeps that of all."""
     for _ in range(MOST_STAMPS):
         stamped = list(filter(None, lines))
         stamp = next((stamp for stamp, least in STAMPS if len(stamped) >= least and stamp.match(stamped[0])), None)
         if stamp is None or not all(map(stamp.match, stamped)):
             break
         lines = [stamp.sub("", line, count=1) for line in lines]
-    return "\n".join(lines)
+    return lines
 
 
 def added_text(text: str, beginnings: Sequence[str]) -> str:

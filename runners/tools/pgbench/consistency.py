@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text
 
 from .log import KINDS, Reduction
 
@@ -59,7 +59,7 @@ def doubts(
     spec: RunSpec, outputs: Outputs, reduction: Reduction | None, measures: Mapping[str, Measure]
 ) -> Iterator[Doubt]:
     """Yield what contradicts itself within the outputs."""
-    stdout = text_of(outputs.stdout)
+    stdout = printed_text(outputs.stdout)
     yield from share_doubts(stdout, measures)
     yield from retry_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)

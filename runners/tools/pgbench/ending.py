@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from runners.contract import Outputs
-from runners.tools.printed import END_UNSEEN, main_errors, text_of
+from runners.tools.printed import END_UNSEEN, main_errors, printed_text
 
 from .output import Summary, read_summary
 
@@ -37,7 +37,7 @@ def failure(outputs: Outputs, messages: str | None = None) -> str:
 
     `messages` stand for stderr where they went elsewhere. An exit code that is not known says nothing.
     """
-    stdout, stderr = text_of(outputs.stdout), text_of(outputs.stderr) if messages is None else messages
+    stdout, stderr = printed_text(outputs.stdout), printed_text(outputs.stderr) if messages is None else messages
     returncode = outputs.returncode
     aborted = is_aborted(stdout) or is_aborted(stderr)
     if not returncode and not aborted:
@@ -91,7 +91,7 @@ def _too_short(summary: Summary) -> str:
 
 def end_remarks(outputs: Outputs) -> list[str]:
     """Return a remark where nothing that came along would tell an aborted run: neither exit code nor messages."""
-    is_seen = outputs.returncode is not None or outputs.stderr or MESSAGE.search(text_of(outputs.stdout))
+    is_seen = outputs.returncode is not None or outputs.stderr or MESSAGE.search(printed_text(outputs.stdout))
     return [] if is_seen else [END_UNSEEN]
 
 

@@ -14,7 +14,7 @@ from runners.tools.claims import Claim, Fact, Version
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script
 from runners.tools.parts import Part, refusal
-from runners.tools.printed import main_errors, text_of
+from runners.tools.printed import main_errors, printed_text, text_of
 from runners.tools.sampling import as_logged
 
 from . import claims as pgbench_claims
@@ -185,11 +185,11 @@ class Pgbench(Tool):
         return parse_load(outputs) if spec.kind == "load" else parse_run(spec, outputs)
 
     def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
-        text = text_of(outputs.stdout)
+        text = printed_text(outputs.stdout)
         return shaped_claims.claims_of(spec, text) or pgbench_claims.claims_of(spec, text)
 
     def stated_parameters(self, outputs: Outputs) -> Mapping[str, Any]:
-        return output.stated_parameters(text_of(outputs.stdout))
+        return output.stated_parameters(printed_text(outputs.stdout))
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)
@@ -238,14 +238,14 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     spec = as_logged(spec, outputs)
     parameters = pgbench_parameters.read(spec.parameters)
-    stderr = text_of(outputs.stderr)
+    stderr = printed_text(outputs.stderr)
     if failure := ending.failure(outputs):
         return _failed(failure)
     if parameters.shape:
         result = shaped.result(spec, outputs, parameters.shape, parse_run)
         warmup = _warmup_series(outputs, _started_epoch_s(outputs, None) or 0.0)
         return replace(result, series=(*result.series, *warmup)) if result.outcome == "succeeded" else result
-    stdout = text_of(outputs.stdout)
+    stdout = printed_text(outputs.stdout)
     if several := refusal(output.LAYOUT, {"Standard output": stdout, "stderr": stderr}):
         return _failed(several)
     numbers = output.read_numbers(stdout, connect_each=parameters.connect_each)
@@ -262,7 +262,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     reduction = latencies.reduction
     histograms = pgbench_log.histograms(reduction, spec.log_sampling_rate) if reduction else ()
     started_epoch_s = _started_epoch_s(outputs, reduction)
-    stdout = text_of(outputs.stdout)
+    stdout = printed_text(outputs.stdout)
     reports = _reports(spec, (stderr, stdout), started_epoch_s, measures)
     remarks = [
         *([] if parameters.think else _average_remarks(stdout, measures)),

@@ -17,7 +17,7 @@ from runners.tools.claims import Claim, Fact
 from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Choice, Description, Expectation, Kind, Values, WholeNumber, chosen_from
 from runners.tools.parts import Part, refusal
-from runners.tools.printed import END_UNSEEN, text_of
+from runners.tools.printed import END_UNSEEN, printed_text
 from runners.tools.shell import psql, verified
 
 from . import claims as sysbench_claims
@@ -201,7 +201,7 @@ class Sysbench(Tool):
 
     def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
         del spec
-        return sysbench_claims.claims_of(text_of(outputs.stdout))
+        return sysbench_claims.claims_of(printed_text(outputs.stdout))
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return sysbench_claims.facts_of(spec, is_own=is_own)
@@ -251,8 +251,8 @@ def _failed(reason: str) -> RunResult:
 
 
 def _why(outputs: Outputs) -> str:
-    fatal = FATAL.findall(text_of(outputs.stdout)) + FATAL.findall(text_of(outputs.stderr))
-    errors = fatal or text_of(outputs.stderr).strip().splitlines()[-1:] or ["it said nothing about it"]
+    fatal = FATAL.findall(printed_text(outputs.stdout)) + FATAL.findall(printed_text(outputs.stderr))
+    errors = fatal or printed_text(outputs.stderr).strip().splitlines()[-1:] or ["it said nothing about it"]
     return "; ".join(errors[:2])[:500].rstrip(".")
 
 
@@ -263,10 +263,10 @@ def _parse_load(outputs: Outputs) -> RunResult:
 
 
 def _parse_run(outputs: Outputs) -> RunResult:
-    text = text_of(outputs.stdout)
+    text = printed_text(outputs.stdout)
     if outputs.returncode:
         return _failed(f"sysbench ended with code {outputs.returncode}: {_why(outputs)}.")
-    if FATAL.search(text) or FATAL.search(text_of(outputs.stderr)):
+    if FATAL.search(text) or FATAL.search(printed_text(outputs.stderr)):
         return _failed(f"sysbench was aborted: {_why(outputs)}.")
     if report.has_checkpoints(text):
         return _failed(IN_PARTS)

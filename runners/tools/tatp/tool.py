@@ -18,7 +18,7 @@ from runners.tools.kinds import Description
 from runners.tools.parts import Part, refusal
 from runners.tools.pgbench import ending, output
 from runners.tools.pgbench.progress import PROGRESS_STEP_S
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text
 from runners.tools.sampling import as_logged
 
 from . import claims as tatp_claims
@@ -146,7 +146,7 @@ class Tatp(Tool):
         del spec
         messages = outputs.files.get(command.MESSAGES_FILE, outputs.stderr)
         progress = outputs.files.get(command.PROGRESS_FILE, messages)
-        return tatp_claims.claims_of(text_of(outputs.stdout), text_of(progress))
+        return tatp_claims.claims_of(printed_text(outputs.stdout), printed_text(progress))
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         del is_own
@@ -169,14 +169,14 @@ class Tatp(Tool):
 def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
     """Return what a measured run gave: a failed result, with its reason, where its numbers are none."""
     spec = as_logged(spec, outputs)
-    messages = text_of(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
+    messages = printed_text(outputs.files.get(command.MESSAGES_FILE, outputs.stderr))
     if failure := ending.failure(outputs, messages):
         return failed(failure)
-    if several := refusal(output.LAYOUT, {"Standard output": text_of(outputs.stdout), "stderr": messages}):
+    if several := refusal(output.LAYOUT, {"Standard output": printed_text(outputs.stdout), "stderr": messages}):
         return failed(several)
     # Until pgbench was no longer asked for its progress, that stood among its messages.
-    progress = text_of(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
-    if errors := failed_transactions(progress, text_of(outputs.stdout)):
+    progress = printed_text(outputs.files.get(command.PROGRESS_FILE, messages.encode()))
+    if errors := failed_transactions(progress, printed_text(outputs.stdout)):
         return failed(f"{errors:,} transactions {UNACCEPTED}")
     try:
         seconds = read_seconds(progress, latencies.file_text(outputs, command.TOLD_FILE))

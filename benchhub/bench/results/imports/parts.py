@@ -9,7 +9,7 @@ from benchhub.analysis.words import listing
 from runners.contract import Outputs
 from runners.tools import Tool
 from runners.tools.parts import Part, places
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text
 
 REMEDY = "deliver each on its own."
 
@@ -30,7 +30,7 @@ def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[Print
     Raises ValueError with a sentence where it holds several and some of them have another number of clients, or where
     files or what went to stderr cannot be shared out among them.
     """
-    parts = tool.parts(text_of(output.stdout))
+    parts = tool.parts(printed_text(output.stdout))
     if len(parts) < 2:
         clients_and_threads = next(((part.clients, part.threads) for part in parts), (None, None))
         return [PrintedRun(1, output, *clients_and_threads)]
@@ -47,7 +47,7 @@ def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[Print
 
 
 def _shared_out(tool: Tool, output: Outputs, parts: Sequence[Part]) -> list[Outputs]:
-    stderr = text_of(output.stderr)
+    stderr = printed_text(output.stderr)
     messages = tool.parts(stderr) if stderr.strip() else [Part(1, "")] * len(parts)
     if len(messages) != len(parts):
         raise ValueError(f"It holds {places(parts)}, and stderr cannot be told apart alike: {REMEDY}")

@@ -19,7 +19,7 @@ from benchhub.catalog.models import Configuration, Hardware, Host, Workload
 from runners import tools
 from runners.contract import Outputs
 from runners.tools.claims import CLIENT_VERSION, DURATION, SERVER_VERSION
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text
 
 from . import check, texts
 from .lines import Conditions, Fault, ImportedRun, Place, Reading, RejectedError
@@ -109,7 +109,7 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = dict(super().clean() or self.cleaned_data)
-        is_readable = values.get("workload") or tools_reading(text_of(values.get("text", NOTHING).encode()))
+        is_readable = values.get("workload") or tools_reading(printed_text(values.get("text", NOTHING).encode()))
         for name in PRINTED.values():
             if is_readable and not values.get(name) and name not in self.errors:
                 self.add_error(name, "The output does not say it: write it here.")
@@ -183,7 +183,7 @@ class ImportPage:
     @classmethod
     def read(cls, posted: QueryDict, user: Any, *, is_whole: bool) -> ImportPage:
         """Read what was posted, and fill what was left empty as its output says; faults stand beside their fields."""
-        text = text_of(posted.get("text", NOTHING).encode())
+        text = printed_text(posted.get("text", NOTHING).encode())
         rows = matches(text, Workload.objects.current().order_by("name"))
         page = cls(ImportForm(_filled(posted, text, rows), user, is_whole=is_whole), matches=rows)
         page.missing_workload = None if page.agreeing else missing_workload(text)

@@ -9,7 +9,7 @@ from benchhub.analysis.words import listing
 from runners import tools
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools import Tool, programs
-from runners.tools.printed import added_text, cut_text, text_of
+from runners.tools.printed import added_text, cut_text, printed_text
 
 NO_RESULT = "It is not the output of a run that ended well."
 ENGLISH = "number of transactions actually processed: "
@@ -20,18 +20,18 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
     """Yield where and why an output is none that can be stored; what stands before its lines hides all else."""
     if sentence := added(output, spec.tool):
         yield "/output/stdout", sentence
-    elif sentence := added_text(text_of(output.stderr), tools.get(spec.tool).message_beginnings):
+    elif sentence := added_text(printed_text(output.stderr), tools.get(spec.tool).message_beginnings):
         yield "/output/stderr", sentence
     elif result.outcome == "failed":
-        text = text_of(output.stdout)
+        text = printed_text(output.stdout)
         yield "/output", _other_program(output, spec) or _other_locale(text) or f"{NO_RESULT} {result.reason}"
-    elif sentence := cut_text(text_of(output.stdout), tools.get(spec.tool).always):
+    elif sentence := cut_text(printed_text(output.stdout), tools.get(spec.tool).always):
         yield "/output/stdout", sentence
 
 
 def added(output: Outputs, tool: str) -> str:
     """Say what was added before each line, as a log does; "" where nothing was."""
-    return added_text(text_of(output.stdout), tools.get(tool).beginnings)
+    return added_text(printed_text(output.stdout), tools.get(tool).beginnings)
 
 
 def added_in(text: str, readers: Iterable[Tool]) -> str:
@@ -65,7 +65,7 @@ def _other_locale(text: str) -> str:
 
 def _other_program(output: Outputs, spec: RunSpec) -> str:
     """Return a sentence where an output is of another program than the workload's; "" where it is not."""
-    text = text_of(output.stdout) or text_of(output.stderr)
+    text = printed_text(output.stdout) or printed_text(output.stderr)
     name, database = programs.program_of(text), programs.database_of(text)
     if name in ("", tools.get(spec.tool).program):
         return ""

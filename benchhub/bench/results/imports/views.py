@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from benchhub.accounts.policy import needs
 from benchhub.accounts.rights import Role, is_at_least
 from benchhub.analysis.words import count
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text
 
 from . import store
 from .lines import RejectedError
@@ -41,7 +41,7 @@ def _add_workload(request: HttpRequest) -> None:
     """Put the workload that the output states into the catalogue, which is an administrator's to change."""
     if not is_at_least(request.user, Role.ADMINISTRATOR):
         raise PermissionDenied(needs(Role.ADMINISTRATOR))
-    if workload := missing_workload(text_of(request.POST.get("text", "").encode())):
+    if workload := missing_workload(printed_text(request.POST.get("text", "").encode())):
         for sentence in add(workload):
             messages.error(request, sentence)
 

@@ -10,7 +10,7 @@ from functools import partial
 from runners.contract import SEGMENT, Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
 from runners.readings import decimal
 from runners.tools import seconds
-from runners.tools.printed import text_of
+from runners.tools.printed import printed_text, text_of
 
 from .. import consistency, output
 from .. import log as pgbench_log
@@ -32,7 +32,7 @@ MORE = "the load generator or the driver's clock did not keep to the plan"
 
 def result(spec: RunSpec, outputs: Outputs, shape: Shape, parse: Parse) -> RunResult:
     """Return what the run gave. `parse` reads the output of one process as that of a run."""
-    layers, parts = layer_specs(spec, shape), output.LAYOUT.parts(text_of(outputs.stdout))
+    layers, parts = layer_specs(spec, shape), output.LAYOUT.parts(printed_text(outputs.stdout))
     if len(parts) != len(layers):
         reason = f"Standard output has {len(parts)} of the {len(layers)} summaries of its load shape."
         return RunResult(outcome="failed", reason=reason, parser="")
@@ -69,7 +69,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, shape: Shape, results: Sequence[
             "A load shape: one process of pgbench for the lowest rate, and one for each step up from there. Throughput "
             "is the average of the whole run, latencies count from when a transaction was due.",
             *latencies.remarks,
-            *output.warnings(text_of(outputs.stderr)),
+            *output.warnings(printed_text(outputs.stderr)),
             *([remark] if remark else []),
         ),
     )
