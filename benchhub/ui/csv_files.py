@@ -16,10 +16,14 @@ from .csv_cells import harmless
 def csv_text(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """Write rows below their heads: exact numbers, nothing for None, texts so that no spreadsheet computes them."""
     text = StringIO()
-    writer = csv.writer(text)
+    _write(text, heads, rows)
+    return text.getvalue()
+
+
+def _write(file: Any, heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    writer = csv.writer(file)
     writer.writerow(map(harmless, heads))
     writer.writerows(map(_cell, row) for row in rows)
-    return text.getvalue()
 
 
 def _cell(value: Any) -> Any:
@@ -30,3 +34,10 @@ def download(name: str, text: str) -> HttpResponse:
     """Answer with CSV that browsers save under a name."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def download_rows(name: str, heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> HttpResponse:
+    """Answer with many rows as CSV, written into the answer: they are held once."""
+    answer = download(name, "")
+    _write(answer, heads, rows)
+    return answer

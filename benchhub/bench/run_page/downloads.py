@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
 from benchhub.bench.models import Evidence, LatencyHistogram, Run
-from benchhub.ui.csv_files import csv_text, download
+from benchhub.ui.csv_files import download_rows
 
 from . import bundle as bundles
 from .series import SeriesGroup
@@ -46,7 +46,7 @@ def bundle(run: Run) -> HttpResponse:
 
 def series(run: int, groups: Iterable[SeriesGroup]) -> HttpResponse:
     """Answer with a line per metric and moment."""
-    return download(f"run-{run}-series.csv", csv_text(SERIES, (line for group in groups for line in _moments(group))))
+    return download_rows(f"run-{run}-series.csv", SERIES, (line for group in groups for line in _moments(group)))
 
 
 def telemetry(run: int, timeline: Timeline) -> HttpResponse:
@@ -56,7 +56,7 @@ def telemetry(run: int, timeline: Timeline) -> HttpResponse:
         for source in timeline.sources
         for i, value in enumerate(source.values)
     )
-    return download(f"run-{run}-telemetry.csv", csv_text(TELEMETRY, lines))
+    return download_rows(f"run-{run}-telemetry.csv", TELEMETRY, lines)
 
 
 def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
@@ -67,12 +67,12 @@ def latency(run: int, histograms: Iterable[LatencyHistogram]) -> HttpResponse:
         for lower, upper, count in zip(histogram.lower_us, histogram.upper_us, histogram.counts, strict=True)
         if count
     )
-    return download(f"run-{run}-latency.csv", csv_text(LATENCY, lines))
+    return download_rows(f"run-{run}-latency.csv", LATENCY, lines)
 
 
 def segments(run: int, rows: Iterable[SegmentRow]) -> HttpResponse:
     """Answer with a line per segment of a load shape."""
-    return download(f"run-{run}-segments.csv", csv_text(HEADS, (row.cells for row in rows)))
+    return download_rows(f"run-{run}-segments.csv", HEADS, (row.cells for row in rows))
 
 
 def _moments(group: SeriesGroup) -> Iterable[Sequence[Any]]:

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from benchhub.ui.csv_files import csv_text, download
+from benchhub.ui.csv_files import csv_text, download, download_rows
 
 
 def test_numbers_keep_their_digits_and_signs_and_texts_are_no_formulas():
@@ -12,5 +12,7 @@ def test_numbers_keep_their_digits_and_signs_and_texts_are_no_formulas():
 
 def test_a_download_is_saved_under_its_name():
     answer = download("levels.csv", "a\r\n")
+    rows = download_rows("levels.csv", ("a",), ())
+    assert (rows.headers, rows.content) == (answer.headers, answer.content)
     assert answer["Content-Disposition"] == 'attachment; filename="levels.csv"'
     assert (answer["Content-Type"], answer.content) == ("text/csv; charset=utf-8", b"a\r\n")
