@@ -48,7 +48,7 @@ CONTRADICTIONS = frozenset(
         "warmup",
     }
 )
-SLIGHT = frozenset({"overrun", "threads-uneven", "threads-beyond-clients", "clients-share-host"})
+SLIGHT = frozenset({"overrun", "threads-uneven", "threads-beyond-clients", "clients-share-host", "progress-unreadable"})
 
 
 class Weight(IntEnum):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
+from runners.tools.claims import Version
 from runners.tools.printed import printed_text
 
 from .log import KINDS, Reduction
@@ -50,6 +51,8 @@ RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 SHARE_ROUNDING = 0.00051
 # pgbench computes its lags in parts of a us, and logs whole ones.
 LAG_ROUNDING_MS = 0.0016
+# Before, the printed lag was taken when the wait ended and the log's after connecting.
+SAME_LAG_SINCE = (9, 6)
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
 SCRIPT_SKIPPED = re.compile(r"^ - number of transactions skipped: (\d{1,15}) ", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
@@ -66,11 +69,17 @@ def doubts(
     yield from script_doubts(spec, stdout, reduction, measures)
     if reduction and spec.log_sampling_rate == 1:
         yield from kind_doubts(reduction, measures)
-        yield from lag_doubts(reduction, measures)
+        yield from lag_doubts(spec, reduction, measures)
 
 
-def lag_doubts(reduction: Reduction, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where the longest lag is not that of a whole log; one that was reduced without it says none."""
+def lag_doubts(spec: RunSpec, reduction: Reduction, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the longest lag is not that of a whole log, where the version takes both at the same moment.
+
+    A log that was reduced without its lag says none.
+    """
+    version = Version.read(spec.tool_version)
+    if version is None or version.numbers < SAME_LAG_SINCE:
+        return
     printed, longest_us = measures.get("rate_limit_lag_max_ms"), reduction.longest_lag_us
     if printed is not None and longest_us is not None and abs(printed.value - longest_us / 1000) > LAG_ROUNDING_MS:
         text = f"The longest lag of {printed.value:,.4g} ms is not that of the log, {longest_us / 1000:,.4g} ms."

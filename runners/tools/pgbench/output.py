@@ -82,7 +82,9 @@ UNITS = {name: unit for name, unit, _ in LINES}
 BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
-AVERAGE_OF_NOTHING = re.compile(r"^latency average(?: =|:) 0\.000 ms$", re.MULTILINE)
+# Of a number of transactions, in the form that releases before 9.6 have.
+AVERAGE_OF_NOTHING = re.compile(r"^latency average: 0\.000 ms$", re.MULTILINE)
+NO_DURATION = re.compile(r"^number of transactions per client: ", re.MULTILINE)
 NO_AVERAGE = "pgbench prints 0 as its average latency, as old versions do of a number of transactions: it is left out."
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
 FIRST_LINE = "transaction type: "
@@ -145,7 +147,8 @@ def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
 
 def has_no_average(stdout: str) -> bool:
     """Tell whether the average was derived from a duration that the run did not have, as by 9.4 and the first 9.5."""
-    return bool(AVERAGE_OF_NOTHING.search(stdout)) and not SUMMARY_LINES["latency_stddev_ms"].search(stdout)
+    is_of_nothing = bool(AVERAGE_OF_NOTHING.search(stdout) and NO_DURATION.search(stdout))
+    return is_of_nothing and not SUMMARY_LINES["latency_stddev_ms"].search(stdout)
 
 
 def _number(text: str, line: re.Pattern[str]) -> float | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, zip_longest
 
-from runners.contract import Series
+from runners.contract import Doubt, Series
 from runners.tools import gaps
 from runners.tools.moments import Moment
-from runners.tools.printed import unread_remarks
+from runners.tools.printed import LONGEST_LINE, unread_remarks
 
 # What is no number, the C library writes in small letters; PostgreSQL's own printf, since 12, in large ones.
 NUMBER = r"(?:\d+(?:\.\d+)?|-?(?:nan|NaN|inf|Infinity))"
@@ -31,6 +31,8 @@ PROGRESS_LINE = re.compile(
     rf"(?:, lag (?P<lag_ms>{THOUSANDTHS}) ms)?(?:, (?P<skipped>\d+) skipped)?"
     r"(?:, (?P<retried>\d+) retried, (?P<retries>\d+) retries)?$"
 )
+# By which a report is known wherever it stands in a line; a message of a script may have the word as well.
+MESSAGE_LINE = re.compile(rf"progress: \d{{1,12}}\.\d{{1,3}} s, {NUMBER} tps, lat ")
 SERIES_UNITS = {
     "tps": "TPS",
     "latency_ms": "ms",
@@ -52,7 +54,8 @@ FIRST_EPOCH_S = 100_000_000
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The series of the reports, remarks on those that are in none, the seconds of the run at which they came,
-    and what each says; nothing where not all can be read. `has_epochs`: their times were since 1970.
+    and what each says; nothing where not all can be read. `has_epochs`: their times were since 1970. `damaged` are the
+    lines that cannot be read, but for one at the end of the text, which may have been cut there.
     """
 
     series: tuple[Series, ...] = ()
@@ -60,6 +63,16 @@ class Progress:
     times_s: tuple[float, ...] = ()
     moments: tuple[Moment, ...] = ()
     has_epochs: bool = False
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Return a slight doubt where a line is damaged: nothing holds its numbers against the others."""
+        if not self.damaged:
+            return ()
+        number, line = len(self.damaged), self.damaged[0][:LONGEST_LINE]
+        words = "1 report" if number == 1 else f"{number:,} reports"
+        return (Doubt("progress-unreadable", f"{words} of progress cannot be read, beginning with '{line}'."),)
 
     @property
     def moments_in_time(self) -> tuple[Moment, ...]:
@@ -115,7 +128,9 @@ def read(
     )
     times_s = tuple(report.at_s for report in timed)
     moments = tuple(map(_moment, within)) if len(within) == len(lines) else ()
-    return Progress(tuple(series), remarks, times_s, moments, epoch_s is not None)
+    text = stderr if messages else stdout
+    damaged = tuple(line for line in lines if not PROGRESS_LINE.match(line) and not text.endswith(line))
+    return Progress(tuple(series), remarks, times_s, moments, epoch_s is not None, damaged)
 
 
 def _moment(report: Report) -> Moment:

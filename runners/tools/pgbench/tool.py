@@ -26,7 +26,7 @@ from .log import Reduction
 from .pacing import options as pacing
 from .pacing import responses, shaped, shaped_claims
 
-PARSER = "pgbench/3"
+PARSER = "pgbench/4"
 WARMUP_METRIC = "warmup_tps"
 APART_SINCE, SUM_TOLERANCE = (11,), 0.02
 LOAD_S_PER_SCALE = 0.3
@@ -47,6 +47,7 @@ class Pgbench(Tool):
     in_folder = ("psql", "pgbench")
     beginnings = ("transaction type: ", "number of clients: ")
     message_beginnings = (progress.BEGINNING,)
+    message_line = progress.MESSAGE_LINE
     always = (
         "transaction type: ",
         "scaling factor: ",
@@ -290,6 +291,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         doubts=(
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
+            *reports.doubts,
             *consistency.progress_doubts(reports.series, measures),
             *consistency.time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs),
             *([] if parameters.think else moments.doubts(reports.moments_in_time, measures)),

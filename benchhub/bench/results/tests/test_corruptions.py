@@ -150,6 +150,7 @@ CORRUPTIONS = (
     Corruption("18-weights", "another run's progress", with_stderr_of("18-contended"), "progress"),
     Corruption("18-weights", "progress a tenth", progress(r"286.0", "28.6"), "progress"),
     Corruption("18-weights", "progress tenfold", progress(r"286.0", "2860.0"), "progress"),
+    Corruption("18-weights", "progress without its decimals", progress(r"286.0", "2860"), "progress-unreadable"),
     Corruption("18-weights", "an unreadable line in the log", log(lambda rows: [b"xx\n", *rows[1:]]), "log-unreadable"),
     # 13: both rates.
     Corruption(
@@ -170,6 +171,9 @@ CORRUPTIONS = (
     # 14: nothing but a derived average.
     Corruption(
         "14-last_slow_derived", "the derived average", printed(r"average = 10", "average = 40"), "derived-average"
+    ),
+    Corruption(
+        "14-last_slow_derived", "an average of 0", printed(r"average = 10[0-9.]+", "average = 0.000"), "derived-average"
     ),
     Corruption("14-last_slow_derived", "TPS", printed(r"^tps = 98", "tps = 48"), "derived-average"),
     Corruption(

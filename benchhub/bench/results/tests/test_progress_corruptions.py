@@ -67,10 +67,14 @@ REPORTS = (
 # Reports of progress of pgbench, separate and merged.
 PROGRESS = (
     Corruption("16-rate_skips", "a latency tenfold", progress(r"lat 40.782", "lat 407.820"), "progress"),
+    Corruption("16-rate_skips", "a cut latency", progress(r"lat 40.782", "lat 407.82"), "progress-unreadable"),
     Corruption("16-rate_skips", "skipped", progress(r"30 skipped", "90 skipped"), "progress"),
     Corruption("16-rate_skips", "a rate tenfold", progress(r"46.0 tps", "460.0 tps"), "progress"),
     Corruption("16-timestamps_rate", "skipped", progress(r"24 skipped", "240 skipped"), "progress"),
     Corruption("16-timestamps_rate", "a latency in us", progress(r"lat 37.956", "lat 37956.000"), "progress"),
+    Corruption(
+        "16-timestamps_rate", "a cut latency in us", progress(r"lat 37.956", "lat 37956.0"), "progress-unreadable"
+    ),
     Corruption("15-serialization", "failed", progress(r"53 failed", "83 failed"), "progress"),
     Corruption("15-serialization", "retried", progress(r"82 retried", "88 retried"), "progress"),
     Corruption("15-serialization", "retries", progress(r"148 retries", "184 retries"), "progress"),
@@ -93,7 +97,7 @@ PROGRESS = (
     Corruption(
         "18-one_tps",
         "a second of low rate swapped with another",
-        progress(r"(?s)0.0 tps, lat 0.000(.*?)1.0 tps, lat 1003.844", r"1.0 tps, lat 1003.844\1 0.0 tps, lat 0.000"),
+        progress(r"(?s)0.0 tps, lat 0.000(.*?)1.0 tps, lat 1003.844", r"1.0 tps, lat 1003.844\g<1>0.0 tps, lat 0.000"),
         undetectable="The seconds' sum is the same, and nothing but the reports says which second it was.",
     ),
 )

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.contract import Measure
 from runners.tools.histogram import percentile_us
+from runners.tools.pgbench import consistency
 from runners.tools.pgbench import log as pgbench_log
 from runners.tools.pgbench.log import (
     REDUCE_AWK,
@@ -17,7 +20,7 @@ from runners.tools.pgbench.log import (
     read_reduction,
     reduce_log,
 )
-from runners.tools.pgbench.testing import AWKS
+from runners.tools.pgbench.testing import AWKS, UNLOGGED
 
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 HAND_MADE = RECORDED / "hand_made"
@@ -152,3 +155,14 @@ def test_percentiles_of_a_recorded_log_are_those_of_its_sorted_latencies() -> No
     exact = sorted(int(line.split()[2]) for line in all_lines)
     read = percentile_us(histograms(reduce_log(all_lines), 1.0)[0], 0.9)
     assert read == pytest.approx(exact[-(-len(exact) * 9 // 10) - 1], rel=0.002)
+
+
+@pytest.mark.parametrize(("version", "codes"), [("9.4.26", []), ("9.5.25", []), ("9.6.24", ["logged-lag"])])
+def test_a_lag_before_connecting_and_one_after_it_are_not_held_against_each_other(
+    version: str, codes: list[str]
+) -> None:
+    """With -R and -C, 9.4 prints the lag of 1.2 ms at which a transaction began, and logs it after 1.9 ms more."""
+    reduction = reduce_log([b"0 0 2500 0 1700000000 1 3100"])
+    assert reduction.longest_lag_us == 3100
+    spec, measures = replace(UNLOGGED, tool_version=version), {"rate_limit_lag_max_ms": Measure(1.2, "ms")}
+    assert [doubt.code for doubt in consistency.lag_doubts(spec, reduction, measures)] == codes

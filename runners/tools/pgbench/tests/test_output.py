@@ -310,8 +310,18 @@ def test_a_server_that_calls_itself_otherwise_is_remarked(server: str, remarks: 
 
 def test_the_average_that_old_versions_derive_from_no_duration_is_left_out() -> None:
     text = recorded("13", "logged").stdout.decode()
-    text = re.sub(r"latency average = \S+", "latency average = 0.000", text)
+    text = re.sub(r"latency average = \S+", "latency average: 0.000", text)
+    text = re.sub(r"duration: 3 s", "number of transactions per client: 10", text)
+    assert "per client: 10" in text
     spec = replace(UNLOGGED, tool_version="9.5.3", duration_s=0)
     result = PGBENCH.parse(spec, printing(text))
     assert result.outcome == "succeeded" and "latency_average_ms" not in result.measures
     assert any("prints 0 as its average latency" in remark for remark in result.remarks)
+
+
+@pytest.mark.parametrize("line", ["latency average = 0.000 ms", "latency average: 0.000 ms"])
+def test_an_average_of_0_of_a_run_with_a_duration_is_held_against_its_rate(line: str) -> None:
+    text = re.sub(r"latency average = \S+ ms", line, recorded("16", "plain").stdout.decode())
+    result = PGBENCH.parse(UNLOGGED, printing(text))
+    assert result.measures["latency_average_ms"].value == 0
+    assert not any("prints 0 as its average latency" in remark for remark in result.remarks)

@@ -97,6 +97,10 @@ def test_a_line_that_cannot_be_read_is_remarked_and_never_dropped_in_silence(lin
     result = parsed(SUMMARY, lines(("1.0", "10.0")) + line + "\n" + lines(("3.0", "30.0")))
     assert series(result)["tps"] == (10, 30, 30)
     assert any(remark.startswith("1 of the 3 lines of progress cannot be read") for remark in result.remarks)
+    [doubt] = [doubt for doubt in result.doubts if doubt.code == "progress-unreadable"]
+    assert line in doubt.text
+    cut = parsed(SUMMARY, lines(("1.0", "10.0")) + line)
+    assert not any(doubt.code == "progress-unreadable" for doubt in cut.doubts)
     alone = parsed(SUMMARY, line)
     assert alone.series == ()
     assert "None of the 1 lines of progress can be read: there are no values over time." in alone.remarks
