@@ -38,7 +38,7 @@ class Tool(ABC):
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str
-    # Name and version of the parser, such as "pgbench/3": stored with every result that it made.
+    # Name and version of the parser, such as "pgbench/4": stored with every result that it made.
     parser: str
     # The kinds of workload that it runs, the usual one first.
     kinds: tuple[Kind, ...]
@@ -59,6 +59,8 @@ class Tool(ABC):
     beginnings: tuple[str, ...] = ()
     # The beginnings of lines that it writes to stderr, which are known to be there alike.
     message_beginnings: tuple[str, ...] = ()
+    # What else those lines have, so that no message of a script passes for one.
+    message_line: re.Pattern[str] | None = None
     # Lines that every version prints once, one of the alternatives that "|" divides: a report without one is cut off.
     always: tuple[str, ...] = ()
     # How a report writes facts of its run with which a form of an import is filled, by their names in claims.py: the

@@ -237,9 +237,10 @@ def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
     """Return what was posted, with what the text says of itself where it was left empty."""
     data = posted.copy()
     for tool in tools.TOOLS.values():
-        for name, pattern in tool.stated.items():
-            if (match := pattern.search(text)) and not data.get(PRINTED[name]):
-                data[PRINTED[name]] = match[1]
+        for name, field in PRINTED.items():
+            pattern = tool.stated.get(name)
+            if pattern and not data.get(field) and (match := pattern.search(text)):
+                data[field] = match[1]
     agreeing = [row.workload for row in rows if not row.contradictions]
     if len(agreeing) == 1 and not data.get("workload"):
         data["workload"] = str(agreeing[0].pk)

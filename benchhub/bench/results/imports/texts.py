@@ -20,13 +20,20 @@ def faults(output: Outputs, spec: RunSpec, result: RunResult) -> Iterator[tuple[
     """Yield where and why an output is none that can be stored; what stands before its lines hides all else."""
     if sentence := added(output, spec.tool):
         yield "/output/stdout", sentence
-    elif sentence := added_text(printed_text(output.stderr), tools.get(spec.tool).message_beginnings):
+    elif sentence := _added_to_messages(output, tools.get(spec.tool)):
         yield "/output/stderr", sentence
     elif result.outcome == "failed":
         text = printed_text(output.stdout)
         yield "/output", _other_program(output, spec) or _other_locale(text) or f"{NO_RESULT} {result.reason}"
     elif sentence := cut_text(printed_text(output.stdout), tools.get(spec.tool).always):
         yield "/output/stdout", sentence
+
+
+def _added_to_messages(output: Outputs, tool: Tool) -> str:
+    """Say what was added before the lines of stderr that the tool writes; "" where nothing was."""
+    text = printed_text(output.stderr)
+    lines = [line for line in text.split("\n") if tool.message_line and tool.message_line.search(line)]
+    return added_text("\n".join(lines), tool.message_beginnings)
 
 
 def added(output: Outputs, tool: str) -> str:

@@ -1,5 +1,7 @@
 """A pasted output is read, shown and stored; what contradicts it stands beside its field and nothing is stored."""
 
+import re
+
 import pytest
 from django.contrib.auth import get_user_model
 from pytest_django.asserts import assertContains, assertNotContains
@@ -8,6 +10,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench.models import Experiment, Result
 from benchhub.catalog.models import Configuration, Hardware, Workload
+from runners.tools.pgbench.testing import PGBENCH
 
 pytestmark = pytest.mark.django_db
 PAGE = "/results/import"
@@ -211,3 +214,11 @@ def test_a_runner_is_sent_to_an_administrator_for_a_missing_workload(runner, fie
 def test_an_output_that_does_not_state_its_workload_proposes_none(runner, fields, change):
     page = runner.post(PAGE, {"text": EIGHT.replace(*change)})
     assert page.context["page"].missing_workload is None
+
+
+def test_a_fact_that_the_form_has_no_field_for_is_passed_over(client, fields, monkeypatch):
+    monkeypatch.setattr(
+        PGBENCH, "stated", {**PGBENCH.stated, "clients": re.compile(r"^number of clients: (\d+)", re.M)}
+    )
+    client.force_login(make_user("ada", Role.RUNNER))
+    assertContains(client.post(PAGE, fields), "select-only")
