@@ -55,6 +55,15 @@ def significant(value: float, digits: int) -> str:
     return f"{rounded:,.{max(0, digits - 1 - int(magnitude))}f}"
 
 
+def percentage(share: float) -> str:
+    """Write a share as a percentage as far as it matters: 84%, less than 0.01%; only all of it is 100%."""
+    if 0 < share < 0.0001:
+        return "less than 0.01%"
+    if 0.99 < share < 1:
+        return "more than 99%"
+    return f"{significant(100 * share, 2)}%"
+
+
 def p_value(p: float) -> str:
     """Write a probability as far as it matters: 0.12, 0.0042, or < 0.0001."""
     if p < SMALLEST_P:

@@ -10,7 +10,7 @@ from benchhub.analysis.statistics import drift as statistics_drift
 from benchhub.analysis.statistics.drift import Start
 from benchhub.analysis.statistics.outliers import RULE, outlier
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
-from benchhub.analysis.words import count, word
+from benchhub.analysis.words import count, percentage, word
 
 from . import steadiness
 from .doubt import Doubt, Weight
@@ -168,8 +168,8 @@ def _failures(facts: RunFacts) -> Iterator[Doubt]:
         return
     share = facts.failed_transactions / (facts.failed_transactions + (facts.transactions or 0))
     text = (
-        f"{count(facts.failed_transactions, 'transaction')} failed ({100 * share:.2g}% of all): the server worked on "
-        "them, and they are in no throughput. The log of errors says why."
+        f"{count(facts.failed_transactions, 'transaction')} failed ({percentage(share)} of all): the server worked on "
+        "them, and they are in no throughput. A log of errors, where there is one, may say why."
     )
     yield Doubt("failures", text, Weight.DOUBTFUL if share >= FAILED_SHARE else Weight.SLIGHT)
 

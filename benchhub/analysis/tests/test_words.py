@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from benchhub.analysis.words import count, duration, listing, p_value, plain, significant, size
+from benchhub.analysis.words import count, duration, listing, p_value, percentage, plain, significant, size
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,13 @@ def test_significant_digits_round_what_was_measured_and_leave_small_counts_alone
 
 def test_what_is_smaller_than_can_matter_is_said_to_be_small():
     assert [p_value(p) for p in (0.123, 0.00421, 0.00001)] == ["0.12", "0.0042", "< 0.0001"]
+
+
+def test_a_percentage_has_two_digits_and_only_all_of_it_is_100():
+    shares = (0.84, 0.0123, 0.0001, 0.00001, 0, 0.99, 0.994, 1000 / 1003, 0.9999999, 1)
+    assert [percentage(share) for share in shares] == [
+        "84%", "1.2%", "0.010%", "less than 0.01%", "0%", "99%", *["more than 99%"] * 3, "100%",
+    ]  # fmt: skip
 
 
 def test_bytes_are_in_powers_of_1024():

@@ -3,6 +3,7 @@ import pytest
 from benchhub.analysis.doubts import steadiness
 from benchhub.analysis.doubts.doubt import weighed
 from benchhub.analysis.doubts.verdict import WORDS, CurveFacts, RunFacts, Weight, of_curve, of_run
+from benchhub.analysis.words import count
 
 STEADY = steadiness.of_series([990.0, 1010.0] * 30)
 SOUND = {
@@ -90,6 +91,18 @@ def test_what_is_not_known_is_not_checked_and_named():
 
 def test_an_idle_load_generator_was_looked_at():
     assert "whether the load generator was the limit" not in of_run(facts(thread_busy_share=0.0)).unchecked
+
+
+@pytest.mark.parametrize(
+    ("failed", "ended", "share_text"),
+    [(1, 99, "1%"), (1_000, 3, "more than 99%"), (99_999, 1, "more than 99%"), (1_000, 0, "100%")],
+)
+def test_the_share_that_failed_is_written_as_a_percentage(failed, ended, share_text):
+    [doubt] = of_run(facts(failed_transactions=failed, transactions=ended)).doubts
+    assert doubt.text == (
+        f"{count(failed, 'transaction')} failed ({share_text} of all): the server worked on them, and they are in no "
+        "throughput. A log of errors, where there is one, may say why."
+    )
 
 
 def test_the_heaviest_doubt_is_the_verdict():
