@@ -201,7 +201,7 @@ def build(points: Iterable[RunPoint], protocols: Protocols | None = None) -> Cur
     """
     runs = sorted(points, key=lambda point: point.clients)
     if not runs:
-        raise ValueError("No run of it has ended with a result.")
+        raise ValueError("A curve needs a run that counts.")
     _require_one_unit({run.unit for run in runs})
     _require_one_protocol({run.protocol_digest for run in runs}, protocols or {})
     if len({run.system_digest for run in runs}) > 1:

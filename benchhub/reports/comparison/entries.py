@@ -78,14 +78,23 @@ def build(
     for row, label in zip(rows, _labels(rows), strict=True):
         row_runs = runs_by_curve[row.experiment_id, row.system_id]
         points = [curves.point(run, row.system, latencies) for run in row_runs if curves.is_point(run, run.protocol_id)]
-        if not points and any(run.rate_tps for run in row_runs):
-            problems.append(f"{label} of '{row.experiment}' is left out. {curves.OFFERED}")
+        if not points:
+            problems.append(f"{label} of '{row.experiment}' is left out. {_missing_text(row_runs)}")
             continue
         try:
             entries.append(_entry(row, label, len(entries), curve.build(points), row_runs))
         except ValueError as error:
             problems.append(f"{label} of '{row.experiment}' is left out. {error}")
     return entries, problems
+
+
+def _missing_text(runs: Sequence[CurveRun]) -> str:
+    """Say why none of these runs is a point, and what to do."""
+    if any(run.rate_tps for run in runs):
+        return curves.OFFERED
+    if any(run.set_aside_at and run.has_result for run in runs):
+        return "All its runs with a result are set aside. Put one back on its page, or run it again."
+    return "No run of it has ended with a result."
 
 
 def _entry(row: ExperimentSystem, label: str, series: int, built: curve.Curve, runs: Sequence[CurveRun]) -> Entry:

@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from django.utils import timezone
 from django.utils.html import escape
 from pytest_django.asserts import assertContains, assertNotContains
 
@@ -234,6 +235,15 @@ def test_an_address_without_any_curve_that_exists_is_not_found_and_says_what_to_
 def test_a_curve_without_a_result_yet_is_found_and_left_out_with_the_reason(reader, systems):
     planned = testing.make_experiment(systems)
     assertContains(reader.get(address(key(planned, systems[0]))), "is left out. No run of it has ended with a result.")
+
+
+def test_a_curve_whose_runs_are_all_set_aside_is_left_out_with_that_reason(reader, experiment, systems):
+    testing.ended(testing.make_run(experiment, systems[0], 64, 1), "failed", "it broke")
+    of_system = experiment.runs.filter(system=systems[0])
+    of_system.update(set_aside_at=timezone.now(), set_aside_reason="The fan stood still.")
+    response = reader.get(both(experiment, systems))
+    assertContains(response, "is left out. All its runs with a result are set aside. Put one back on its page, or run")
+    assertNotContains(response, "No run of it has ended with a result.")
 
 
 def test_curves_in_the_address_of_the_kept_comparisons_lead_to_the_page_that_compares_them(reader):
