@@ -23,7 +23,7 @@
   }
 
   function valueAt(trace, second) {
-    return trace.y[Math.round((second - trace.x0) / trace.dx)] ?? null;
+    return trace.y[Math.ceil(second / trace.dx) - 1] ?? null;
   }
 
   function words(chart, trace, second) {

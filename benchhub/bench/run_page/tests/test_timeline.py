@@ -11,7 +11,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from benchhub.bench import testing
 from benchhub.bench.models import RunTelemetry, Series
-from benchhub.bench.run_page.timeline.figure import draw
+from benchhub.bench.run_page.timeline.figure import draw, view
 from benchhub.bench.run_page.timeline.ghosts import ghosts_of
 from benchhub.bench.run_page.timeline.panels import Source, Timeline, timeline_of
 from runners.telemetry import compact
@@ -139,11 +139,31 @@ def test_series_of_other_steps_and_lengths_share_the_seconds():
     assert [line.values for panel in timeline.first for line in panel.lines] == [(15.0, 30.0), (50.0, 70.0)]
 
 
-def test_the_more_lines_stand_on_a_page_the_fewer_moments_each_has():
+def test_the_more_lines_stand_on_a_page_the_fewer_moments_each_has_but_those_of_the_load():
     """7,200 values are 200 of 36 lines, so that 600 s are drawn by steps of 3 s; 12 lines keep every second."""
     lines = [Source("Waits", "sessions", f"LWLock:{n}", 1.0, [1.0] * 600, is_area=True) for n in range(36)]
-    assert (Timeline(lines).step_s, len(Timeline(lines).seconds)) == (3, 200)
-    assert (Timeline(lines[:12]).step_s, Timeline(lines[:12]).is_averaged) == (1, False)
+    stall = [1000.0] * 100 + [0.0] + [1000.0] * 499
+    timeline = Timeline([Source("Throughput", "TPS", "TPS", 1.0, stall), *lines])
+    assert (timeline.step_s, timeline.machine_step_s, timeline.is_averaged) == (1, 3, True)
+    throughput, waits = timeline.first
+    assert throughput.lines[0].values == tuple(stall)
+    assert {len(line.values) for line in waits.lines} == {200}
+    rows = view("first", timeline, timeline.first).rows
+    assert [(*row[:3], len(row)) for row in rows[100:103]] == [
+        (101, 0.0, None, 38), (102, 1000.0, 1.0, 38), (103, 1000.0, None, 38),
+    ]  # fmt: skip
+    few = Timeline(lines[:12])
+    assert (few.step_s, few.machine_step_s, few.is_averaged) == (1, 1, False)
+
+
+def test_ghosts_are_as_coarse_as_the_machine_and_a_last_moment_may_end_behind_the_load():
+    lines = [Source("Waits", "sessions", f"LWLock:{n}", 1.0, [1.0] * 601, is_area=True) for n in range(36)]
+    ghost = Source("Throughput", "TPS", "repeat 1", 1.0, [2.0] * 601, is_ghost=True)
+    timeline = Timeline([Source("Throughput", "TPS", "TPS", 1.0, [5.0] * 601), ghost, *lines])
+    own, earlier = timeline.first[0].lines
+    assert (own.step_s, earlier.step_s, len(own.values), len(earlier.values)) == (2, 4, 301, 151)
+    rows = view("first", timeline, timeline.first).rows
+    assert [row[:3] for row in rows[-2:]] == [(602, 5.0, None), (604, None, 2.0)]
 
 
 def test_panels_lie_above_each_other_and_never_over_each_other():

@@ -33,8 +33,10 @@ def view(
 
     `has_reading`: its values stand beside the time cursor, each with name and colour.
     """
-    columns = [line.values for panel in panels for line in panel.lines]
-    rows = list(zip(timeline.seconds, *columns, strict=True))
+    lines = [line for panel in panels for line in panel.lines]
+    # A last moment of the machine may end behind the last one of the load.
+    seconds = sorted({*timeline.seconds, *(line.step_s * len(line.values) for line in lines)})
+    rows = [(second, *(line.at(second) for line in lines)) for second in seconds]
     figure = draw(timeline.seconds, timeline.checkpoints, panels, pins)
     figure["layout"]["meta"]["reading"] = has_reading
     return View(figure_id, panels, figure, rows)
@@ -68,7 +70,7 @@ def draw(
         layout[f"legend{_number(i)}"] = {
             "orientation": "h", "x": 1, "xanchor": "right", "y": top, "yanchor": "bottom",
         }  # fmt: skip
-    traces = [_trace(seconds, i, n, line) for i, panel in enumerate(panels) for n, line in enumerate(panel.lines)]
+    traces = [_trace(i, n, line) for i, panel in enumerate(panels) for n, line in enumerate(panel.lines)]
     return {"data": traces, "layout": layout}
 
 
@@ -141,7 +143,7 @@ def _drawn(value: float) -> float:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[str, Any]:
+def _trace(panel: int, number: int, line: Line) -> dict[str, Any]:
     area = {"stackgroup": f"panel {panel}", "fill": "tonexty" if number else "tozeroy"} if line.is_area else {}
     is_thin = line.is_area or line.is_ghost
     return {
@@ -149,8 +151,8 @@ def _trace(seconds: Sequence[int], panel: int, number: int, line: Line) -> dict[
         "mode": "lines",
         "name": line.name,
         # Each moment is a step after the last, and the first a step after 0.
-        "x0": seconds[0],
-        "dx": seconds[0],
+        "x0": line.step_s,
+        "dx": line.step_s,
         "y": [None if value is None else _drawn(value) for value in line.values],
         "yaxis": f"y{_number(panel)}",
         "legend": f"legend{_number(panel)}",

@@ -30,8 +30,14 @@ class Line:
 
     name: str
     values: Values
+    step_s: int
     is_area: bool = False
     is_ghost: bool = False
+
+    def at(self, second: int) -> float | None:
+        """Return the value of the moment that ends at this second; None where none ends."""
+        place, rest = divmod(second, self.step_s)
+        return self.values[place - 1] if not rest and place <= len(self.values) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +66,46 @@ class Source:
     def end_s(self) -> float:
         return self.step_s * len(self.values)
 
+    @property
+    def is_of_load(self) -> bool:
+        """Tell whether it is the run's own throughput or latency, in which doubts are looked for by the second."""
+        return self.panel in (THROUGHPUT, LATENCY) and not self.is_ghost
+
 
 @dataclass(frozen=True)
 class Timeline:
-    """Everything over time on one grid; a step is as many seconds as keep it within so many moments."""
+    """Everything over time from one beginning; a moment is as many seconds as keep a line within so many moments.
+
+    Where many lines are drawn, those of machine and server have longer moments than the load: a stall of a second is
+    seen however many there are.
+    """
 
     sources: Sequence[Source]
 
     @cached_property
     def step_s(self) -> int:
-        longest_s = max((source.end_s for source in self.sources), default=0)
         coarsest_s = max((source.step_s for source in self.sources), default=1)
-        return max(math.ceil(coarsest_s), math.ceil(longest_s / self._most_moments), 1)
+        return max(math.ceil(coarsest_s), math.ceil(self._end_s / MOST_MOMENTS), 1)
 
-    @property
-    def _most_moments(self) -> int:
-        """Return into how many moments so many lines are divided: the more lines, the fewer."""
-        lines = sum(source.panel in FIRST and not _is_zero(source) for source in self.sources)
-        return max(FEWEST_MOMENTS, min(MOST_MOMENTS, MOST_VALUES // max(lines, 1)))
+    @cached_property
+    def machine_step_s(self) -> int:
+        """Return the step of what is not of the load, a multiple of the load's: the more lines, the longer."""
+        lines = sum(source.panel in FIRST and not source.is_of_load and not _is_zero(source) for source in self.sources)
+        moments = max(FEWEST_MOMENTS, min(MOST_MOMENTS, MOST_VALUES // max(lines, 1)))
+        return self.step_s * max(math.ceil(self._end_s / moments / self.step_s), 1)
+
+    @cached_property
+    def _end_s(self) -> float:
+        return max((source.end_s for source in self.sources), default=0)
 
     @cached_property
     def seconds(self) -> list[int]:
-        """Return where each moment ends, in seconds from the beginning of the measured part."""
-        moments = max((math.ceil(source.end_s / self.step_s - 1e-6) for source in self.sources), default=0)
-        return [self.step_s * (i + 1) for i in range(moments)]
+        """Return where each moment of the load ends, in seconds from the beginning of the measured part."""
+        return self._ends(self.step_s)
+
+    def _ends(self, step_s: int) -> list[int]:
+        moments = max((math.ceil(source.end_s / step_s - 1e-6) for source in self.sources), default=0)
+        return [step_s * (i + 1) for i in range(moments)]
 
     @property
     def has_ghosts(self) -> bool:
@@ -91,7 +113,10 @@ class Timeline:
 
     @property
     def is_averaged(self) -> bool:
-        return any(source.step_s < self.step_s for source in self.sources)
+        return any(source.step_s < self._step_of(source) for source in self.sources)
+
+    def _step_of(self, source: Source) -> int:
+        return self.step_s if source.is_of_load else self.machine_step_s
 
     @cached_property
     def first(self) -> list[Panel]:
@@ -127,12 +152,13 @@ class Timeline:
         return [Panel(title, sources[0].unit, tuple(map(self._line, sources))) for title, sources in by_title.items()]
 
     def _line(self, source: Source) -> Line:
-        return Line(source.name, tuple(self._averaged(source)), source.is_area, source.is_ghost)
+        step_s = self._step_of(source)
+        return Line(source.name, tuple(self._averaged(source, step_s)), step_s, source.is_area, source.is_ghost)
 
-    def _averaged(self, source: Source) -> Iterable[float | None]:
+    def _averaged(self, source: Source, step_s: int) -> Iterable[float | None]:
         """Yield for each moment the mean of what is known of it."""
-        for end_s in self.seconds:
-            first, last = (round((end_s - back_s) / source.step_s) for back_s in (self.step_s, 0))
+        for end_s in self._ends(step_s):
+            first, last = (round((end_s - back_s) / source.step_s) for back_s in (step_s, 0))
             values = [value for value in source.values[first:last] if value is not None]
             yield sum(values) / len(values) if values else None
 
