@@ -115,7 +115,10 @@ def test_failed_transactions_of_an_import_are_doubted_as_those_of_an_own_run(cou
     assert courier.send("post", "deliveries/", make_result(output={"stdout": printed})).status_code == 201
     run = Run.objects.get()
     [text] = [doubt["text"] for doubt in run.result.doubts if doubt["code"] == "failures"]
-    assert text.startswith("6,161,350 transactions failed (84% of all): ")
+    assert text == (
+        "6,161,350 transactions failed (84% of all): the server worked on them, and they are in no throughput. A "
+        "log of errors, where there is one, may say why."
+    )
     [curve] = courier.send("get", f"experiments/{run.experiment_id}/curves/").json()[0]["curves"]
     assert text in curve["levels"][0]["doubts"]
 
