@@ -18,10 +18,10 @@ def test_few_rows_stand_without_a_button_for_all(rows):
 @pytest.mark.parametrize(("rows", "first"), [(5, 4), (16, 4), (17, 2)])
 def test_of_many_rows_a_phone_shows_the_first_and_of_a_long_list_half_as_many(rows, first):
     html = table_of(rows)
-    assert f'class="first-rows first-{first}' in html
+    assert f'class="first-rows first-{first}{" is-long" if rows > 16 else ""}">' in html
     assert "<table></table>" in html
     assert '<details class="all-rows" id="all">' in html and "Show all levels" in html
-    assert "Show only the first" in html  # once all are there
+    assert '<span class="when-open">Show only the first</span>' in html  # once all are there
 
 
 def test_a_row_of_many_columns_counts_as_two_on_a_phone():

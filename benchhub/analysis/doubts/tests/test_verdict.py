@@ -135,7 +135,10 @@ def test_a_doubt_of_several_runs_is_said_once_and_counts_them():
 
 def test_a_host_that_changed_between_runs_is_a_doubt():
     verdict = curve_of(facts(facts_digest="a"), facts(facts_digest="b"), facts(facts_digest="a"))
-    assert "changed during this curve (runs 1, 3; run 2), so its points may differ" in verdict.doubts[0].text
+    assert verdict.doubts[0].text == (
+        "The host or the server changed during this curve (runs 1, 3; run 2), so its points may differ for that reason "
+        "alone. Compare the facts of these runs, and repeat those that differ."
+    )
 
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():

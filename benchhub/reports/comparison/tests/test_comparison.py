@@ -264,12 +264,16 @@ def test_more_curves_than_can_be_told_apart_are_cut_with_a_word(reader, experime
 
 
 def test_facts_that_changed_between_runs_of_a_curve_are_a_doubt(reader, experiment, systems):
-    first, second, *_ = runs = list(experiment.runs.filter(system=systems[0]).order_by("position"))
+    first, *_ = runs = list(experiment.runs.filter(system=systems[0]).order_by("position"))
     for run in runs:
         Found.objects.create(run=run, facts_digest=testing.sha256("old" if run is first else "new"))
     response = reader.get(both(experiment, systems))
-    assertContains(response, f"changed during this curve (run {first.pk}; runs {second.pk}")
-    assertContains(response, "found in 2 states", count=1)
+    others = ", ".join(str(run.pk) for run in runs[1:])
+    doubt = (
+        f"The host or the server changed during this curve (run {first.pk}; runs {others}), so its points may differ "
+        "for that reason alone. Compare the facts of these runs, and repeat those that differ."
+    )
+    assertContains(response, doubt, count=1)
 
 
 def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, systems):
