@@ -21,6 +21,11 @@ def paragraph(text: str, role: Role = "plain", about: Sequence[str] = (), series
     return _node({"kind": "paragraph", "role": role, "text": text}, about, series=series)
 
 
+def reason(text: str, label: str, series: int) -> Node:
+    """Build a paragraph that follows the finding about a curve; pages may fold it under the curve's label."""
+    return paragraph(text, "caption", series=series) | {"curve": label}
+
+
 def listing(title: str, items: Iterable[Node | str], role: Role = "plain") -> Node:
     return {"kind": "list", "role": role, "title": title, "items": [note(item) for item in items]}
 

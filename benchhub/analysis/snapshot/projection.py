@@ -127,7 +127,8 @@ class _Projector:
         return {key: self.text(node[key]) for key in keys}
 
     def paragraph(self, paragraph: Node) -> Node:
-        return {**_subset(paragraph, ("kind", "role", "series")), "text": self.text(paragraph["text"])}
+        texts = self.texts(paragraph, ("text", *paragraph.keys() & {"curve"}))
+        return {**_subset(paragraph, ("kind", "role", "series")), **texts}
 
     def listing(self, listing: Node) -> Node:
         head = {**_subset(listing, ("kind", "role")), "title": self.text(listing["title"])}

@@ -43,7 +43,7 @@ def findings(comparison: Comparison, remarks: str) -> Node:
     for entry, claims in comparison.claims:
         first, *others = map(str, claims)
         blocks.append(nodes.paragraph(first, "lead", series=entry.series))
-        blocks += [nodes.paragraph(sentence, "caption") for sentence in (*others, *sentences.get(entry.key, ()))]
+        blocks += [nodes.reason(text, entry.label, entry.series) for text in (*others, *sentences.get(entry.key, ()))]
     if comparison.prices.lead:
         blocks.append(nodes.paragraph(comparison.prices.lead, "lead") | {"part": PRICES_PART})
     return nodes.section(FOUND, "What was found", [*blocks, *_doubts(comparison.doubts)])

@@ -1,5 +1,7 @@
 """What stands folded on a shared page: long tables and lists without a figure, and never in a report."""
 
+from django.template.loader import render_to_string
+
 from benchhub.analysis.snapshot import nodes
 from benchhub.reports.sharing.output.render import MOST_CELLS, DocumentPage
 
@@ -41,3 +43,18 @@ def test_the_reasons_of_findings_are_folded_where_there_are_more_than_two_and_ne
     assert DocumentPage({"sections": sections}, "", as_report=True).crowded == set()
     few = [nodes.section("found", "What was found", finding * 2)]
     assert DocumentPage({"sections": few}, "").crowded == set()
+
+
+def test_a_fold_of_reasons_is_one_curve_s_and_other_captions_stay_in_sight():
+    blocks = []
+    for series in (1, 2, 3):
+        blocks.append(nodes.paragraph(f"{series} leads.", "lead", series=series))
+        blocks += [nodes.reason(text, f"System <{series}>", series) for text in ("At the peaks ...", "Over all ...")]
+    section = nodes.section("found", "What was found", [*blocks, nodes.paragraph("In sight.", "caption")])
+    page = DocumentPage({"sections": [section]}, "")
+    html = render_to_string("shared/blocks.html", {"section": section, "page": page})
+    assert [f'id="reasons-{series}"' in html for series in (1, 2, 3, 4)] == [True, True, True, False]
+    assert '<span class="sr">: System &lt;2&gt;</span>' in html
+    assert html.count("<details") == 3
+    assert html.rindex("</details>") < html.index("In sight.")
+    assert html.count("key key-") == 3  # at what leads, and not at each reason
