@@ -1,5 +1,6 @@
 """The collector beside a load on a real target: it ends with the load, whatever ends that, and fails no run."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -82,7 +83,9 @@ async def test_when_all_but_the_collector_is_killed_it_notices_and_ends(bench):
     for process in (wrapper, command):
         os.kill(int(process), signal.SIGKILL)
     await bench.until(lambda: not any(map(is_collector, processes_in(bench.folder))))
-    assert not (await bench.look()).lock_held
+    async with asyncio.timeout(60):  # what the collector had begun may end a moment after it
+        while (await bench.look()).lock_held:
+            await asyncio.sleep(0.05)
 
 
 async def test_a_cancelled_load_leaves_no_collector(bench):

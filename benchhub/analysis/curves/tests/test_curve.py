@@ -72,7 +72,7 @@ def test_runs_of_two_systems_do_not_make_one_curve():
 
 
 def test_no_runs_make_no_curve():
-    with pytest.raises(ValueError, match="no run"):
+    with pytest.raises(ValueError, match="needs a run that counts"):
         curve.build([])
 
 
