@@ -86,6 +86,7 @@ async def test_when_all_but_the_collector_is_killed_it_notices_and_ends(bench):
     async with asyncio.timeout(60):  # what the collector had begun may end a moment after it
         while (await bench.look()).lock_held:
             await asyncio.sleep(0.05)
+    assert not any(map(is_collector, processes_in(bench.folder)))
 
 
 async def test_a_cancelled_load_leaves_no_collector(bench):
