@@ -276,21 +276,6 @@ def test_facts_that_changed_between_runs_of_a_curve_are_a_doubt(reader, experime
     assertContains(response, doubt, count=1)
 
 
-def test_doubts_of_runs_and_missing_results_are_gathered(reader, experiment, systems):
-    doubt = [{"code": "x", "text": "The client may be the limit."}]
-    testing.succeeded(testing.make_run(experiment, systems[0], 16, 1), 800.0, doubts=doubt)
-    testing.ended(testing.make_run(experiment, systems[0], 16, 2), "failed", "it broke")
-    response = reader.get(both(experiment, systems))
-    assertContains(response, "The client may be the limit.")
-    assertContains(response, "PostgreSQL 16 at 16 clients")
-    assertContains(response, "1 of 6 runs failed, so the curve has fewer points.")
-    assertNotContains(response, "cancelled, so")
-    testing.ended(testing.make_run(experiment, systems[0], 16, 3), "cancelled", "ada cancelled it")
-    response = reader.get(both(experiment, systems))
-    assertContains(response, "1 of 7 runs failed")
-    assertContains(response, "1 of 7 runs was cancelled, so the curve has fewer points.")
-
-
 def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, systems):
     form = {"path": "socket", "settings": {"shared_buffers": "256MB"}, "build": {"version": "16"}}
     other = {"path": "socket", "settings": {"shared_buffers": "1GB"}, "build": {"version": "18"}}
