@@ -99,13 +99,14 @@ async def test_a_load_whose_folder_is_deleted_is_ended_with_all_that_escaped_fro
 
 
 async def test_a_load_whose_file_system_does_not_answer_for_some_beats_goes_on_and_ends_well(bench):
-    await bench.start("sleep 2; echo result")
+    await bench.start("until [ -e away.over ]; do sleep 0.05; done; echo result")
     await bench.until(lambda: is_written(bench.folder / "hb"))
     (bench.folder / "started").rename(bench.folder / "away")
     for beats in (2, 3):
         wake_heart(bench)
         await bench.until(lambda beats=beats: len((bench.folder / "hb").read_text().split()) == beats)
     (bench.folder / "away").rename(bench.folder / "started")
+    (bench.folder / "away.over").touch()
     assert await bench.ended()
     collected = await bench.collect()
     assert (collected.outputs.returncode, collected.outputs.stdout) == (0, b"result\n")
