@@ -29,6 +29,10 @@ from runners.keys import KeyPair, make_key_pair
 from runners.ssh import Connections, Target
 
 SSHD = "/usr/sbin/sshd"
+# Of a busy machine: who waits so long ends at once when it has happened.
+PATIENCE_S = 120
+# A load that goes on until its test calls `release`, or has forgotten it.
+HELD = "held=0; until [ -e released ] || [ $held -gt 6000 ]; do held=$((held + 1)); sleep 0.05; done"
 CONFIGURATION = """\
 Port {port}
 ListenAddress 127.0.0.1
@@ -101,7 +105,8 @@ def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
 
 def _kill_all_of(uid: int) -> None:
     """What tests cut off half way on the target, such as a held wait: userdel refuses while it is there."""
-    for _ in range(100):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
         running = [path for path in Path("/proc").glob("[0-9]*") if _owner(path) == uid]
         if not running:
             return
@@ -153,16 +158,17 @@ class Daemon:
         """Stop the listener; sessions that are open go on, as with any restart of sshd."""
         if self.process:
             self.process.terminate()
-            self.process.wait(10)
+            self.process.wait(PATIENCE_S)
             self.process = None
 
     def log_of(self) -> str:
         return (self.folder / "log").read_text()
 
     def _wait_until_it_greets(self) -> None:
-        for _ in range(100):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             try:
-                with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
                     if connection.recv(4) == b"SSH-":
                         return
             except OSError:
@@ -338,7 +344,7 @@ class Bench:
         return await job.look(self.connections, self.target, self.attempt, offset=offset, out_offset=out_offset)
 
     async def ended(self) -> bool:
-        return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=20)
+        return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=PATIENCE_S)
 
     async def collect(self, cap_bytes: int = 1 << 20) -> Collected:
         return await job.collect(self.connections, self.target, self.attempt, cap_bytes=cap_bytes)
@@ -352,11 +358,16 @@ class Bench:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for something to show in the attempt's folder."""
-        for _ in range(200):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             if is_so():
                 return
             await asyncio.sleep(0.05)
         raise AssertionError(f"it did not happen; there is {sorted(path.name for path in self.folder.iterdir())}")
+
+    def release(self) -> None:
+        """Let the attempt's load end that is HELD."""
+        (self.folder / "released").touch()
 
     def executions(self) -> list[str]:
         """The target's own count: the number of each attempt whose load began."""

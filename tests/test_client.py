@@ -47,7 +47,7 @@ def call(url, token, *words, stdin=None):
     # -I: it must do without anything that is installed beside Python.
     environment = {"BENCHHUB_URL": url, "BENCHHUB_TOKEN": token}
     command = [sys.executable, "-I", str(CLIENT), *words]
-    return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=240)
 
 
 def test_results_are_pushed_and_their_curve_is_fetched(live_server, token, tmp_path):
@@ -189,7 +189,7 @@ def printing(code=0):
 def run_from(folder, url, token, *words):
     environment = {"BENCHHUB_URL": url, "BENCHHUB_TOKEN": token}
     command = [sys.executable, "-I", str(CLIENT), "run", *words]
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=240)
 
 
 def test_a_program_is_run_its_streams_are_passed_on_and_what_it_printed_is_imported(live_server, token, like):
@@ -217,7 +217,7 @@ def test_a_signal_reaches_the_program_and_its_end_is_passed_on(like):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=like.parent)
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert process.wait(timeout=240) == 128 + signal.SIGTERM
 
 
 def test_a_result_that_cannot_be_imported_is_kept_and_can_be_pushed_later(live_server, token, like):

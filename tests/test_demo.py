@@ -187,7 +187,7 @@ def test_the_demonstration_measures_serves_mends_itself_and_leaves_nothing_runni
         check_that_web_is_started_again(clone, demo, url)
         check_that_a_restarted_target_is_kept(clone, demo)
         demo.send_signal(signal.SIGINT)
-        assert demo.wait(60) == 0
+        assert demo.wait(PATIENCE_S) == 0
     assert left_running(clone) == []
     assert not (clone / "var/run/environment.json").exists()
 
@@ -206,7 +206,7 @@ def test_a_later_start_shows_what_was_measured_and_once_measures_anew(clone: Pat
         assert any(line.startswith("  There before, of an earlier start: ") and "4 runs" in line for line in lines)
         assert "  Nothing was left to run at this start: all succeeded" in lines
         demo.send_signal(signal.SIGINT)
-        assert demo.wait(60) == 0
+        assert demo.wait(PATIENCE_S) == 0
     assert left_running(clone) == []
 
 
@@ -257,7 +257,7 @@ def check_that_web_is_started_again(clone: Path, demo: subprocess.Popen[str], ur
     lines = list(iter(demo.stdout.readline, "Starting web again (1 of 3).\n"))
     assert any(line.startswith("web has ended by itself (exit code -9)") for line in lines)
     alive = url.partition("/experiments")[0] + "/alive"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not page.answers(alive) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert page.answers(alive)
@@ -270,7 +270,7 @@ def check_that_a_restarted_target_is_kept(clone: Path, demo: subprocess.Popen[st
     before = note.read_text()
     words = [f"{target['bin_directory']}/pg_ctl", "-D", target["data_directory"], "-w", "-l", "/dev/null", "restart"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **account.for_clone(clone).popen_options())
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     after = before
     while after == before and time.monotonic() < deadline:
         time.sleep(0.1)  # the demonstration looks at its servers from time to time

@@ -190,8 +190,8 @@ def test_the_broker_answers_only_with_its_password(broker_url: str) -> None:
 
 
 def test_stopping_ends_the_child_and_what_it_started(own_processes: Processes) -> None:
-    child = own_processes.start("family", ["sh", "-c", "setsid sleep 60 & sleep 60"], folder=Path("/"))
-    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 2, child, patience_s=5)
+    child = own_processes.start("family", ["sh", "-c", "setsid sleep 600 & sleep 600"], folder=Path("/"))
+    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 2, child, patience_s=60)
     family = proc.family(child.identity.pid)
     own_processes.stop(child)
     assert not any(proc.is_alive(process) for process in family)
@@ -199,8 +199,8 @@ def test_stopping_ends_the_child_and_what_it_started(own_processes: Processes) -
 
 
 def test_orphans_of_a_child_that_was_killed_are_stopped_with_it(own_processes: Processes) -> None:
-    child = own_processes.start("parent", ["sh", "-c", "sleep 60 & wait"], folder=Path("/"))
-    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 1, child, patience_s=5)
+    child = own_processes.start("parent", ["sh", "-c", "sleep 600 & wait"], folder=Path("/"))
+    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 1, child, patience_s=60)
     (orphan,) = proc.family(child.identity.pid)
     proc.kill([child.identity])
     assert proc.is_alive(orphan)
@@ -212,7 +212,7 @@ def test_a_child_that_ignores_term_is_killed(own_processes: Processes) -> None:
     command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]
     stop_signals = ((signal.SIGTERM, 0.2),)
     child = own_processes.start("deaf", command, folder=Path("/"), stop_signals=stop_signals)
-    own_processes.wait_until(lambda: "ready" in child.log.read_text(), child, patience_s=5)
+    own_processes.wait_until(lambda: "ready" in child.log.read_text(), child, patience_s=60)
     own_processes.stop(child)
     assert child.exit_code == -signal.SIGKILL
 
@@ -405,4 +405,4 @@ def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothin
         alive.stop_all()
     assert not held.exists()
     for child in (*children, job):
-        child.process.wait(5)
+        child.process.wait(60)

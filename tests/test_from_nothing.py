@@ -17,7 +17,6 @@ from benchhub.catalog.models import LicenceModel
 from benchhub.catalog.shared.testing import copy_install_line, install
 
 pytestmark = [pytest.mark.browser, pytest.mark.target, pytest.mark.django_db(transaction=True)]
-PATIENCE_MS = 60_000
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def worker() -> Iterator[None]:
     thread.start()
     yield
     stop.set()
-    thread.join(60)
+    thread.join(240)
 
 
 @pytest.fixture
@@ -47,7 +46,6 @@ def tab(chromium: Any, live_server: Any) -> Iterator[Any]:
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page, complaints = context.new_page(), []
-    page.set_default_timeout(PATIENCE_MS)
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     get_user_model().objects.create_superuser("ada", password="engine")

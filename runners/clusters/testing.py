@@ -6,11 +6,13 @@ import asyncio
 import os
 import secrets
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from runners import job
 from runners.collection import Collected
+from runners.conftest import PATIENCE_S
 from runners.contract import Cluster, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.probe import builds
@@ -46,7 +48,7 @@ class Driver:
     async def run(self, spec: RunSpec) -> Collected:
         place = (self.connections, self.target, self.attempt())
         assert await job.start(*place, spec) is StartOutcome.STARTED
-        assert await job.wait_for_end(*place, timeout_s=120)
+        assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
         return await job.collect(*place, cap_bytes=1 << 24)
 
     @property
@@ -55,7 +57,8 @@ class Driver:
         return working_in(self.folder / "data")
 
     async def until(self, is_so) -> None:
-        for _ in range(600):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             if is_so():
                 return
             await asyncio.sleep(0.1)
@@ -151,7 +154,7 @@ async def broken_off(driver, kind, spec, wait_s, cut_after_s=0.0) -> None:
     elif kind != "connection":
         getattr(victim, kind)()
     place_ = (driver.connections, driver.target, attempt)
-    await job.wait_for_end(*place_, timeout_s=120)
+    await job.wait_for_end(*place_, timeout_s=PATIENCE_S)
     await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
     if not (victim.folder / "rc").exists():
         await job.cancel(*place_)  # a worker does, which finds the attempt lost

@@ -69,4 +69,4 @@ def _wait(processes: Processes, child: Child, port: int) -> None:
         with closing(socket.socket()) as connection:
             return connection.connect_ex(("127.0.0.1", port)) == 0
 
-    processes.wait_until(answers, child, patience_s=20)
+    processes.wait_until(answers, child, patience_s=120)

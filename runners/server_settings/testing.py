@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from runners import job
 from runners.clusters.testing import Victim as RunningAttempt
 from runners.clusters.testing import command_line, place, signalled
 from runners.collection import Collected
+from runners.conftest import PATIENCE_S
 from runners.contract import Endpoint, RunSpec, ServerSettings
 from runners.job import Attempt, StartOutcome
 from runners.probe import builds
@@ -52,11 +54,12 @@ class Driver:
 
     async def run(self, spec: RunSpec) -> Collected:
         place = await self.begun(spec)
-        assert await job.wait_for_end(*place, timeout_s=120)
+        assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
         return await job.collect(*place, cap_bytes=1 << 24)
 
     async def until(self, is_so) -> None:
-        for _ in range(600):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             if is_so():
                 return
             await asyncio.sleep(0.1)

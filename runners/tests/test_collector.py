@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.conftest import fake_spec
+from runners.conftest import HELD, fake_spec
 from runners.telemetry import collector, series
 
 pytestmark = pytest.mark.target
@@ -69,19 +69,21 @@ async def test_a_load_that_is_killed_leaves_no_collector(bench):
 
 
 async def test_when_the_whole_command_is_killed_its_collector_is_ended(bench):
-    await bench.start("sleep 2", spec=SPEC)
+    await bench.start(HELD, spec=SPEC)
     await begun(bench)
     os.kill(int((bench.folder / "pid").read_text().split()[3]), signal.SIGKILL)
+    bench.release()
     assert await bench.ended()
     await bench.until(lambda: processes_in(bench.folder) == [])
 
 
 async def test_when_all_but_the_collector_is_killed_it_notices_and_ends(bench):
-    await bench.start("sleep 2", spec=SPEC)
+    await bench.start(HELD, spec=SPEC)
     await begun(bench)
     _, wrapper, _, command, _ = (bench.folder / "pid").read_text().split()
     for process in (wrapper, command):
         os.kill(int(process), signal.SIGKILL)
+    bench.release()
     await bench.until(lambda: not any(map(is_collector, processes_in(bench.folder))))
     async with asyncio.timeout(60):  # what the collector had begun may end a moment after it
         while (await bench.look()).lock_held:
@@ -90,7 +92,7 @@ async def test_when_all_but_the_collector_is_killed_it_notices_and_ends(bench):
 
 
 async def test_a_cancelled_load_leaves_no_collector(bench):
-    await bench.start("sleep 60", spec=SPEC)
+    await bench.start("sleep 300", spec=SPEC)
     await begun(bench)
     await bench.cancel(grace_s=2)
     assert processes_in(bench.folder) == []
@@ -98,7 +100,7 @@ async def test_a_cancelled_load_leaves_no_collector(bench):
 
 
 async def test_a_load_ended_at_its_deadline_leaves_no_collector(bench):
-    await bench.start("sleep 60", spec=fake_spec(telemetry="here", duration_s=60, deadline_s=3))
+    await bench.start("sleep 300", spec=fake_spec(telemetry="here", duration_s=60, deadline_s=3))
     assert await bench.ended()
     assert "overdue" in (await bench.collect()).outputs.files
     await bench.until(lambda: processes_in(bench.folder) == [])

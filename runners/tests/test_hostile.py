@@ -3,6 +3,7 @@
 import pytest
 
 from runners import job
+from runners.conftest import PATIENCE_S
 from runners.ssh import RemoteFailure
 
 pytestmark = pytest.mark.target
@@ -81,9 +82,9 @@ async def test_a_look_that_makes_no_sense_fails(connections, forger, answer):
 async def test_more_than_a_command_may_answer_with_is_cut_off(connections, forger):
     (forger.folder / "answer").write_bytes(b"x" * 300_000)
     with pytest.raises(RemoteFailure, match="sent more than the 200,000 bytes"):
-        await connections.run(forger.target, "true", timeout_s=30, most_bytes=200_000)
+        await connections.run(forger.target, "true", timeout_s=PATIENCE_S, most_bytes=200_000)
     (forger.folder / "answer").write_bytes(b"x" * 150_000)
-    assert len(await connections.run(forger.target, "true", timeout_s=30, most_bytes=200_000)) == 150_000
+    assert len(await connections.run(forger.target, "true", timeout_s=PATIENCE_S, most_bytes=200_000)) == 150_000
 
 
 @pytest.mark.parametrize("status", ["", "x", "-1", "9" * 5000, "1000"])
@@ -91,7 +92,7 @@ async def test_an_answer_without_an_exit_code_fails(connections, forger, status)
     (forger.folder / "forger.sh").write_text(FORGER.replace("$nonce 0", f"$nonce {status}"))
     (forger.folder / "answer").write_bytes(b"x")
     with pytest.raises(RemoteFailure, match="sent no exit code"):
-        await connections.run(forger.target, "true", timeout_s=30)
+        await connections.run(forger.target, "true", timeout_s=PATIENCE_S)
 
 
 async def test_the_sentence_on_a_failure_is_short_and_can_be_stored_whatever_the_target_wrote(connections, forger):
@@ -108,5 +109,5 @@ async def test_an_account_that_ran_nothing_is_logged_in_to_anew(connections, mak
     daemon.start("LogLevel VERBOSE\nForceCommand echo closed\n")
     for _ in range(2):
         with pytest.raises(RemoteFailure, match="ran no command"):
-            await connections.run(daemon.target, "true", timeout_s=10)
+            await connections.run(daemon.target, "true", timeout_s=PATIENCE_S)
     assert daemon.log_of().count("Accepted publickey") == 2

@@ -12,17 +12,19 @@ from pathlib import Path
 import pytest
 
 from runners import job, script
-from runners.conftest import fake_spec
+from runners.conftest import HELD, PATIENCE_S, fake_spec
 from runners.job import CHUNK_BYTES, Attempt, StartOutcome
 from runners.ssh import Connections, RemoteFailure
+from runners.tests.processes import is_written
 
 pytestmark = [pytest.mark.long, pytest.mark.target]
 
 
 async def test_a_run_is_started_waited_for_and_collected(bench):
-    assert await bench.start("sleep 0.3; echo result; echo progress >&2; exit 3") is StartOutcome.STARTED
+    assert await bench.start(f"{HELD}; echo result; echo progress >&2; exit 3") is StartOutcome.STARTED
     running = await bench.look()
     assert (running.started, running.lock_held, running.returncode) == (True, True, None)
+    bench.release()
     assert await bench.ended()
     look, collected = await bench.look(), await bench.collect()
     assert (look.returncode, look.lock_held, look.step) == (3, False, "after")
@@ -53,10 +55,11 @@ async def test_eight_starts_at_once_from_eight_connections_start_once(bench):
 
 async def test_a_second_attempt_is_refused_while_the_host_is_busy_and_can_see_with_what(bench):
     second = bench.of(2)
-    await bench.start("sleep 2")
+    await bench.start(HELD)
     assert await second.start("true") is StartOutcome.BUSY
     look = await second.look()
     assert (look.started, look.holder) == (False, f"{bench.attempt.run} 1")
+    bench.release()
     assert await bench.ended()
     assert await second.start("true") is StartOutcome.STARTED
     assert await second.ended()
@@ -74,18 +77,26 @@ async def test_looking_and_waiting_never_stand_in_the_way_of_the_next_start(benc
 
 async def test_waiting_for_what_was_never_started_or_goes_on_says_so(bench):
     assert not await bench.ended()
-    await bench.start("sleep 3")
+    await bench.start("sleep 300")
     assert not await job.wait_for_end(bench.connections, bench.target, bench.attempt, timeout_s=1)
     await bench.cancel()
 
 
 async def test_who_waits_is_told_that_the_wrapper_lives_and_how_far_its_files_are(bench):
     signs = []
+
+    def note(sign):
+        signs.append(sign)
+        if len(signs) == 3:
+            bench.release()
+
+    await bench.start(f"echo four; {HELD}")
+    await bench.until(lambda: is_written(bench.folder / "out.log"))
+    before = time.monotonic()
     place = (bench.connections, bench.target, bench.attempt)
-    await bench.start("echo four; sleep 3")
-    assert await job.wait_for_end(*place, timeout_s=60, on_sign=signs.append, every_s=1)
+    assert await job.wait_for_end(*place, timeout_s=PATIENCE_S, on_sign=note, every_s=1)
     assert {(sign.err_size, sign.out_size) for sign in signs} == {(0, 5)}
-    assert 1 <= len(signs) <= 3
+    assert 3 <= len(signs) <= time.monotonic() - before + 1, "one a second"
 
 
 async def test_nul_bytes_bad_utf8_and_files_come_back_verbatim(bench):
@@ -142,17 +153,18 @@ async def test_a_missing_manifest_gives_the_exit_code_and_a_remark(bench):
 
 
 async def test_nothing_is_collected_before_the_end(bench):
-    await bench.start("sleep 5")
+    await bench.start("sleep 300")
     with pytest.raises(RemoteFailure, match="no exit code"):
         await bench.collect()
     await bench.cancel()
 
 
 async def test_a_live_log_is_read_on_from_an_offset(bench):
-    await bench.start("echo first >&2; sleep 0.6; echo second >&2; sleep 0.2")
-    await bench.until(lambda: (bench.folder / "err.log").exists() and (bench.folder / "err.log").stat().st_size > 0)
+    await bench.start(f"echo first >&2; {HELD}; echo second >&2")
+    await bench.until(lambda: is_written(bench.folder / "err.log"))
     first = await bench.look()
     assert (first.chunk, first.step) == (b"first\n", "measure")
+    bench.release()
     await bench.ended()
     assert (await bench.look(offset=len(first.chunk))).chunk == b"second\n"
     assert (await bench.look(offset=13)).chunk == b""
@@ -188,12 +200,13 @@ async def test_the_folder_is_private_and_the_spec_canonical(bench):
 
 async def test_the_password_is_on_no_command_line_and_gone_at_the_end(bench):
     password = "pa:ss\\word'$(id)"
-    await bench.start("cp .pgpass ../../../seen; sleep 1", password=password)
-    await bench.until((bench.work / "seen").exists)
+    await bench.start(f"cp .pgpass ../../../seen; {HELD}", password=password)
+    await bench.until(lambda: is_written(bench.work / "seen"))
     assert stat.S_IMODE((bench.folder / ".pgpass").stat().st_mode) == 0o600
     for process in Path("/proc").glob("[0-9]*"):
         for name in ("cmdline", "environ"):
             assert password.encode() not in _readable(process / name)
+    bench.release()
     await bench.ended()
     assert (bench.work / "seen").read_text() == "127.0.0.1:1:nowhere:nobody:pa\\:ss\\\\word'$(id)\n"
     assert not (bench.folder / ".pgpass").exists()
@@ -245,7 +258,7 @@ async def test_what_was_acknowledged_long_ago_is_deleted_and_still_never_run_aga
 
 
 async def test_a_running_attempt_is_not_cleaned_up(bench):
-    await bench.start("sleep 5")
+    await bench.start("sleep 300")
     with pytest.raises(RemoteFailure, match="still runs"):
         await bench.acknowledge()
     assert not (bench.folder / "ack").exists()
@@ -273,7 +286,7 @@ async def test_a_home_relative_work_directory_is_found(bench):
         assert await home_bench.ended()
         assert f"/{name}/runs/".encode() in (await home_bench.collect()).outputs.stdout
     finally:
-        await bench.connections.run(bench.target, f'rm -rf "$HOME/{name}"', timeout_s=10)
+        await bench.connections.run(bench.target, f'rm -rf "$HOME/{name}"', timeout_s=PATIENCE_S)
 
 
 @pytest.mark.parametrize("run", ["../x", "", "a b", "a'b"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runners import job
-from runners.conftest import Bench, FakeTool, fake_spec
+from runners.conftest import HELD, Bench, FakeTool, fake_spec
 from runners.job import Look, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 from runners.tests.processes import is_alive, is_written, pids
@@ -114,7 +114,7 @@ async def test_cancel_racing_the_end_leaves_exactly_one_exit_code_and_whole_evid
 async def test_cancel_and_start_at_once_end_in_one_of_two_ways(bench):
     for number in range(1, 6):
         attempt = bench.of(number)
-        outcome, _ = await asyncio.gather(attempt.start("sleep 20"), attempt.cancel())
+        outcome, _ = await asyncio.gather(attempt.start("sleep 300"), attempt.cancel())
         await attempt.cancel()
         look = await attempt.look()
         assert look.started == (outcome is StartOutcome.STARTED)
@@ -137,9 +137,9 @@ async def test_cancel_cut_off_half_way_is_finished_by_the_next_one(bench):
 
 async def test_a_number_that_now_belongs_to_another_process_is_not_signalled(bench):
     """The wrapper and its command are gone, and the number in the file is a stranger's."""
-    stranger = subprocess.Popen(["sleep", "30"], start_new_session=True)
+    stranger = subprocess.Popen(["sleep", "300"], start_new_session=True)
     try:
-        await bench.start("sleep 30")
+        await bench.start("sleep 300")
         await bench.until((bench.folder / "pid").exists)
         for pid in pids(bench):
             os.kill(pid, signal.SIGKILL)
@@ -168,7 +168,7 @@ def _start_and_die_waiting(bench: Bench, command: str) -> None:
 
 async def test_a_job_outlives_the_worker_that_started_it_and_is_found_by_another(bench):
     context = multiprocessing.get_context("spawn")
-    arguments = (replace(bench, connections=None), "sleep 1.5; echo result")
+    arguments = (replace(bench, connections=None), f"{HELD}; echo result")
     worker = context.Process(target=_start_and_die_waiting, args=arguments)
     worker.start()
     await bench.until(lambda: bench.executions() == ["1"])
@@ -176,13 +176,14 @@ async def test_a_job_outlives_the_worker_that_started_it_and_is_found_by_another
     worker.join()
     assert await bench.start("echo never") is StartOutcome.ALREADY_STARTED
     assert (await bench.look()).lock_held
+    bench.release()
     assert await bench.ended()
     assert (await bench.collect()).outputs.stdout == b"result\n"
     assert bench.executions() == ["1"]
 
 
 async def test_a_killed_job_is_lost_only_when_seen_twice(bench):
-    await bench.start("sleep 30", password="secret")
+    await bench.start("sleep 300", password="secret")
     await bench.until(lambda: is_written(bench.folder / "pid") and bench.executions() == ["1"])
     wrapper, command = pids(bench)
     os.kill(wrapper, signal.SIGKILL)
@@ -199,7 +200,8 @@ async def test_a_killed_job_is_lost_only_when_seen_twice(bench):
 
 
 async def test_a_child_that_left_the_session_keeps_the_host_busy_until_it_is_cancelled(bench):
-    await bench.start("setsid sh -c 'echo $$ > escaped; exec sleep 30' & sleep 0.3; echo result")
+    escape = "setsid sh -c 'echo $$ > escaped; exec sleep 300' &"
+    await bench.start(f"{escape} until [ -s escaped ]; do sleep 0.05; done; echo result")
     assert await bench.ended()
     look = await bench.look()
     assert (look.returncode, look.lock_held) == (0, True)
@@ -215,15 +217,19 @@ async def test_a_child_that_left_the_session_keeps_the_host_busy_until_it_is_can
 async def test_nothing_of_a_job_is_left_after_it(bench):
     await bench.start("sleep 0.1")
     await bench.ended()
-    await asyncio.sleep(0.2)
+    await bench.until(lambda: _commands_in(bench.folder) == [])
+
+
+def _commands_in(folder: Path) -> list[list[bytes]]:
+    """Return the words of what works in the folder, but for the heart's sleep between two beats."""
     commands = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cwd").readlink() == bench.folder:
+            if (process / "cwd").readlink() == folder:
                 commands.append((process / "cmdline").read_bytes().split(b"\0")[:2])
         except OSError:
             continue
-    assert [words for words in commands if words[0] != b"sleep"] == []
+    return [words for words in commands if words[0] != b"sleep"]
 
 
 async def test_a_full_disk_still_leaves_an_exit_code_and_says_so(bench, login):

@@ -7,6 +7,7 @@ import contextlib
 import os
 import secrets
 import signal
+import time
 from pathlib import Path
 
 import psycopg
@@ -17,6 +18,7 @@ from benchhub.embedded.sshd import SshTarget
 from conftest import new_cluster
 from runners import counters, job, script, tools
 from runners.collection import Collected
+from runners.conftest import PATIENCE_S
 from runners.contract import PREPARATION_FAILED, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import make_key_pair
@@ -62,7 +64,7 @@ class Driver:
         attempt = Attempt(f"run-{secrets.token_hex(4)}", 1, self.work)
         place = (self.connections, self.target, attempt)
         assert await job.start(*place, spec, password=self.cluster.password) is StartOutcome.STARTED
-        assert await job.wait_for_end(*place, timeout_s=60)
+        assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
         return await job.collect(*place, cap_bytes=1 << 24)
 
 
@@ -246,7 +248,8 @@ async def test_cancelling_ends_the_backends_of_the_load(connections, target, dae
 async def _until_backends(cluster, expected_count: int) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bh-cancelled' AND state = 'active'"
     with psycopg.connect(cluster.url, autocommit=True) as connection:
-        for _ in range(100):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             if connection.execute(query).fetchone() == (expected_count,):
                 return
             await asyncio.sleep(0.1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runners import job
+from runners.conftest import PATIENCE_S
 from runners.frame import framed
 from runners.ssh import Connections, RemoteFailure, Unreachable
 
@@ -37,7 +38,7 @@ def _through(daemon, lines: str) -> None:
 async def test_a_command_and_its_input_arrive_unchanged_through_each_login_shell(connections, make_daemon, shell):
     daemon = make_daemon()
     _through(daemon, f'exec {_path(shell)} -c "$SSH_ORIGINAL_COMMAND"')
-    answer = await connections.run(daemon.target, ODD, input=b"a\0b\n", timeout_s=30)
+    answer = await connections.run(daemon.target, ODD, input=b"a\0b\n", timeout_s=PATIENCE_S)
     assert answer == ODD_OUTPUT + b"a\0b\n"
 
 
@@ -54,7 +55,7 @@ async def test_a_job_runs_once_under_a_login_shell_that_is_no_posix_shell(bench,
 async def test_a_path_that_leads_nowhere_is_mended_for_the_command(connections, make_daemon):
     daemon = make_daemon()
     _through(daemon, 'PATH=/nowhere exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
-    assert await connections.run(daemon.target, "ls / >/dev/null && echo listed", timeout_s=10) == b"listed\n"
+    assert await connections.run(daemon.target, "ls / >/dev/null && echo listed", timeout_s=PATIENCE_S) == b"listed\n"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ async def test_a_shell_that_starts_nothing_is_named_and_nothing_ran(connections,
     _through(daemon, f'{shell} "$SSH_ORIGINAL_COMMAND"')
     evidence = login.home / "ran"
     with pytest.raises(RemoteFailure, match=f"{words}.*must let BenchHub start /bin/sh"):
-        await connections.run(daemon.target, f"touch {evidence}", input=b"x", timeout_s=30)
+        await connections.run(daemon.target, f"touch {evidence}", input=b"x", timeout_s=PATIENCE_S)
     assert not evidence.exists()
 
 
@@ -84,7 +85,7 @@ async def test_a_profile_that_starts_another_shell_never_gets_the_input_as_comma
     evidence = login.home / "ran"
     _through(daemon, f"exec {_path(shell)}")
     with pytest.raises(RemoteFailure, match="ran no command"):
-        await connections.run(daemon.target, "/bin/sh -s", input=f"touch {evidence}\n".encode(), timeout_s=30)
+        await connections.run(daemon.target, "/bin/sh -s", input=f"touch {evidence}\n".encode(), timeout_s=PATIENCE_S)
     assert not evidence.exists()
 
 
@@ -93,22 +94,22 @@ async def test_a_shell_that_begins_too_late_for_its_input_is_a_time_out_and_no_e
 ):
     monkeypatch.setattr("runners.frame.BEGIN_TIMEOUT_S", 0.5)
     daemon = make_daemon()
-    _through(daemon, 'sleep 2; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
+    _through(daemon, 'sleep 5; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
     with pytest.raises(Unreachable):
-        await connections.run(daemon.target, "exec /bin/sh -s", input=b"echo started\n", timeout_s=30)
-    assert await connections.run(daemon.target, "echo no input is due", timeout_s=30) == b"no input is due\n"
+        await connections.run(daemon.target, "exec /bin/sh -s", input=b"echo started\n", timeout_s=PATIENCE_S)
+    assert await connections.run(daemon.target, "echo no input is due", timeout_s=PATIENCE_S) == b"no input is due\n"
 
 
 async def test_a_command_that_is_ended_on_the_way_is_not_called_one_that_never_ran(connections, target):
     with pytest.raises(RemoteFailure, match="ended before it was done: out of patience"):
-        await connections.run(target, "echo out of patience >&2; kill -9 $$", timeout_s=10)
+        await connections.run(target, "echo out of patience >&2; kill -9 $$", timeout_s=PATIENCE_S)
 
 
 async def log_ins(count, target):
     """Log in so many times at once, each with connections of its own, as each process has."""
     pools = [Connections() for _ in range(count)]
     try:
-        commands = (pool.run(target, "echo in", timeout_s=60) for pool in pools)
+        commands = (pool.run(target, "echo in", timeout_s=PATIENCE_S) for pool in pools)
         return await asyncio.gather(*commands, return_exceptions=True)
     finally:
         await asyncio.gather(*(pool.close() for pool in pools))
@@ -129,11 +130,13 @@ async def test_a_command_that_gives_way_ends_where_the_host_takes_one_session_an
     daemon.start("MaxSessions 1\n")
     begun = asyncio.Event()
     waiting = asyncio.create_task(
-        connections.run(daemon.target, "echo; sleep 60", timeout_s=90, gives_way=True, on_line=lambda _: begun.set())
+        connections.run(
+            daemon.target, "echo; sleep 300", timeout_s=PATIENCE_S, gives_way=True, on_line=lambda _: begun.set()
+        )
     )
-    await asyncio.wait_for(begun.wait(), 30)
-    working = asyncio.create_task(connections.run(daemon.target, "sleep 2; echo done", timeout_s=30))
-    assert await connections.run(daemon.target, "echo next", timeout_s=30) == b"next\n"
+    await asyncio.wait_for(begun.wait(), PATIENCE_S)
+    working = asyncio.create_task(connections.run(daemon.target, "sleep 2; echo done", timeout_s=PATIENCE_S))
+    assert await connections.run(daemon.target, "echo next", timeout_s=PATIENCE_S) == b"next\n"
     assert await working == b"done\n"
     with pytest.raises(Unreachable):
         await waiting

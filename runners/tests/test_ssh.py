@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from runners.conftest import PATIENCE_S
 from runners.keys import make_key_pair
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable, fingerprint, offered_host_key
 
@@ -15,14 +16,14 @@ pytestmark = pytest.mark.target
 
 
 async def test_output_comes_back_exactly_with_nul_bytes_and_without_a_last_newline(connections, target):
-    output = await connections.run(target, r"printf 'a\000\377\n\nEND-'", timeout_s=10)
+    output = await connections.run(target, r"printf 'a\000\377\n\nEND-'", timeout_s=PATIENCE_S)
     assert output == b"a\x00\xff\n\nEND-"
 
 
 async def test_input_reaches_the_command_and_empty_input_ends_at_once(connections, target):
     data = bytes(range(256)) * 5000
-    assert await connections.run(target, "cat", input=data, timeout_s=10) == data
-    assert await connections.run(target, "cat", timeout_s=10) == b""
+    assert await connections.run(target, "cat", input=data, timeout_s=PATIENCE_S) == data
+    assert await connections.run(target, "cat", timeout_s=PATIENCE_S) == b""
 
 
 async def test_noise_of_the_login_shell_is_cut_off_before_and_after(connections, make_daemon):
@@ -31,12 +32,12 @@ async def test_noise_of_the_login_shell_is_cut_off_before_and_after(connections,
     noisy.write_text('#!/bin/sh\necho Welcome; echo oops >&2\nsh -c "$SSH_ORIGINAL_COMMAND"\necho END-of it\n')
     noisy.chmod(0o755)
     daemon.start(f"ForceCommand {noisy}\n")
-    assert await connections.run(daemon.target, "echo payload", timeout_s=10) == b"payload\n"
+    assert await connections.run(daemon.target, "echo payload", timeout_s=PATIENCE_S) == b"payload\n"
 
 
 async def test_a_failing_command_tells_its_exit_code_and_what_it_said(connections, target):
     with pytest.raises(RemoteFailure, match="exit code 3: no such thing") as caught:
-        await connections.run(target, "echo half; echo no such thing >&2; exit 3", timeout_s=10)
+        await connections.run(target, "echo half; echo no such thing >&2; exit 3", timeout_s=PATIENCE_S)
     assert (caught.value.returncode, caught.value.stdout) == (3, b"half\n")
     assert b"no such thing" in caught.value.stderr
 
@@ -45,14 +46,14 @@ async def test_an_account_that_runs_nothing_is_a_failure_and_not_an_empty_answer
     daemon = make_daemon()
     daemon.start("ForceCommand echo This account is not available.\n")
     with pytest.raises(RemoteFailure, match=r"ran no command: .*This account is not available"):
-        await connections.run(daemon.target, "echo payload", timeout_s=10)
+        await connections.run(daemon.target, "echo payload", timeout_s=PATIENCE_S)
 
 
 async def test_a_changed_host_key_sends_neither_log_in_nor_command(connections, make_daemon, tmp_path):
     daemon = make_daemon()
     daemon.start("LogLevel DEBUG1\n")
     target = daemon.target
-    await connections.run(target, "true", timeout_s=10)
+    await connections.run(target, "true", timeout_s=PATIENCE_S)
     assert "userauth-request" in daemon.log_of()
     await connections.close()
     daemon.stop()
@@ -61,7 +62,7 @@ async def test_a_changed_host_key_sends_neither_log_in_nor_command(connections, 
     daemon.start("LogLevel DEBUG1\n")
 
     with pytest.raises(HostKeyChanged) as caught:
-        await connections.run(target, f"touch {tmp_path}/sent", timeout_s=10)
+        await connections.run(target, f"touch {tmp_path}/sent", timeout_s=PATIENCE_S)
 
     assert caught.value.offered_fingerprint == fingerprint(daemon.target.host_key)
     assert fingerprint(target.host_key) in str(caught.value)
@@ -79,7 +80,7 @@ async def test_a_host_that_no_longer_has_the_pinned_kind_of_key_counts_as_change
     (daemon.folder / "ecdsa").rename(daemon.folder / "host_key")
     daemon.start()
     with pytest.raises(HostKeyChanged) as caught:
-        await connections.run(target, "true", timeout_s=10)
+        await connections.run(target, "true", timeout_s=PATIENCE_S)
     assert caught.value.offered.startswith("ecdsa-sha2-nistp256 ")
 
 
@@ -93,7 +94,7 @@ async def test_a_key_that_is_not_installed_says_which_to_install_and_is_tried_on
     daemon.start()
     pair = make_key_pair("another")
     with pytest.raises(Unreachable) as caught:
-        await connections.run(replace(daemon.target, private_key=pair.private_key), "true", timeout_s=10)
+        await connections.run(replace(daemon.target, private_key=pair.private_key), "true", timeout_s=PATIENCE_S)
     assert "authentication failed" in str(caught.value)
     assert " ".join(pair.public_key.split()[:2]) in str(caught.value)
     assert daemon.log_of().count("Connection from") + daemon.log_of().count("[preauth]") <= 1
@@ -101,7 +102,7 @@ async def test_a_key_that_is_not_installed_says_which_to_install_and_is_tried_on
 
 async def test_a_key_that_cannot_be_read_is_unreachable_with_a_sentence(connections, target):
     with pytest.raises(Unreachable, match="cannot be read"):
-        await connections.run(replace(target, private_key="nonsense"), "true", timeout_s=10)
+        await connections.run(replace(target, private_key="nonsense"), "true", timeout_s=PATIENCE_S)
 
 
 async def test_nobody_listening_is_refused_and_a_silent_host_times_out(connections, target):
@@ -109,12 +110,12 @@ async def test_nobody_listening_is_refused_and_a_silent_host_times_out(connectio
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
         with pytest.raises(Unreachable, match="refused the connection: check the port"):
-            await connections.run(replace(target, port=port), "true", timeout_s=10)
+            await connections.run(replace(target, port=port), "true", timeout_s=PATIENCE_S)
         silent.listen()
         with pytest.raises(Unreachable, match=r"did not answer within 0\.5 s"):
             await connections.run(replace(target, port=port), "true", timeout_s=0.5)
         with pytest.raises(Unreachable, match="cannot be reached"):
-            await connections.run(replace(target, address="nowhere.invalid"), "true", timeout_s=10)
+            await connections.run(replace(target, address="nowhere.invalid"), "true", timeout_s=PATIENCE_S)
 
 
 async def test_a_name_that_is_no_target_offers_no_key():
@@ -125,27 +126,30 @@ async def test_a_name_that_is_no_target_offers_no_key():
 async def test_a_command_that_takes_too_long_is_unreachable_and_leaves_its_session_free(connections, target):
     for _ in range(12):
         with pytest.raises(Unreachable, match="did not answer within"):
-            await connections.run(target, "sleep 5", timeout_s=0.1)
-    assert await connections.run(target, "echo fine", timeout_s=10) == b"fine\n"
+            await connections.run(target, "sleep 300", timeout_s=0.1)
+    assert await connections.run(target, "echo fine", timeout_s=PATIENCE_S) == b"fine\n"
 
 
 async def test_one_connection_serves_all_and_more_sessions_than_the_host_allows_wait(connections, make_daemon):
     daemon = make_daemon()
     daemon.start("MaxSessions 3\n")
-    commands = (connections.run(daemon.target, f"echo {n} $PPID; sleep 0.05", timeout_s=30) for n in range(30))
+    commands = (connections.run(daemon.target, f"echo {n} $PPID; sleep 0.05", timeout_s=PATIENCE_S) for n in range(30))
     answers = [answer.split() for answer in await asyncio.gather(*commands)]
     assert [int(number) for number, _ in answers] == list(range(30))
     assert len({parent for _, parent in answers}) == 1
 
 
 async def test_a_lost_connection_is_unreachable_once_and_then_made_again(connections, target):
-    sessions = int(await connections.run(target, "echo $PPID", timeout_s=10))
-    waiting = asyncio.create_task(connections.run(target, "sleep 20", timeout_s=30))
-    await asyncio.sleep(0.3)
+    sessions = int(await connections.run(target, "echo $PPID", timeout_s=PATIENCE_S))
+    begun = asyncio.Event()
+    waiting = asyncio.create_task(
+        connections.run(target, "echo; sleep 300", timeout_s=PATIENCE_S, on_line=lambda _: begun.set())
+    )
+    await asyncio.wait_for(begun.wait(), PATIENCE_S)
     os.kill(sessions, signal.SIGKILL)
     with pytest.raises(Unreachable, match=r"lost"):
         await waiting
-    assert int(await connections.run(target, "echo $PPID", timeout_s=10)) != sessions
+    assert int(await connections.run(target, "echo $PPID", timeout_s=PATIENCE_S)) != sessions
 
 
 def test_connections_refuse_a_second_event_loop(target):
@@ -153,7 +157,7 @@ def test_connections_refuse_a_second_event_loop(target):
 
     async def once():
         try:
-            return await connections.run(target, "echo hello", timeout_s=10)
+            return await connections.run(target, "echo hello", timeout_s=PATIENCE_S)
         finally:
             await connections.close()
 

@@ -73,7 +73,7 @@ class Machine(SshTarget):
         program = self._openssh()
         assert program, "a reboot needs OpenSSH"
         child = processes.start(self.name, self._rebooted(self._openssh_command(program)), folder=self.folder)
-        processes.wait_until(lambda: ports.greeting(self.port).startswith(b"SSH-2.0-"), child, patience_s=20)
+        processes.wait_until(lambda: ports.greeting(self.port).startswith(b"SSH-2.0-"), child, patience_s=PATIENCE_S)
         return child
 
     def _rebooted(self, command: Command) -> Command:
@@ -226,7 +226,7 @@ class Rig:
 def kill(child: Child) -> None:
     """kill -9 of a process and everything below it; a paused one too."""
     proc.kill_family(child.identity, proc.family(child.identity.pid))
-    child.process.wait(10)
+    child.process.wait(PATIENCE_S)
 
 
 def pause(child: Child) -> None:

@@ -64,7 +64,8 @@ def logs(rig) -> str:
 
 
 def test_the_watchman_sees_a_secret_on_a_command_line():
-    with subprocess.Popen(["sh", "-c", "sleep 3; : open-sesame"]) as careless, Watchman(["open-sesame"]) as watchman:
+    command = ["sh", "-c", "read -r _; : open-sesame"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as careless, Watchman(["open-sesame"]) as watchman:
         until(lambda: watchman.leaks)
         careless.kill()
     assert watchman.leaks

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from runners.builds.recipe import Recipe
 from runners.builds.tags import TagError
 from runners.builds.testing import make_repository, make_source, make_tarball
 from runners.clusters.visit import HostBusyError
+from runners.conftest import PATIENCE_S
 from runners.job import StartOutcome
 from runners.ssh import RemoteFailure
 
@@ -59,7 +61,7 @@ class Bench:
         return await job.look(self.connections, self.target, self.attempt)
 
     async def outcome(self, order):
-        assert await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=60)
+        assert await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=PATIENCE_S)
         return await builds.collect(self.connections, self.target, self.attempt, order, (await self.look()).returncode)
 
     async def build(self, order, number=1):
@@ -67,7 +69,8 @@ class Bench:
         return await self.outcome(order)
 
     async def until_it_makes(self):
-        for _ in range(300):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             if self.times_built():
                 return
             await asyncio.sleep(0.1)

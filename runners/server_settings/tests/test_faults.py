@@ -15,6 +15,7 @@ import pytest
 
 from runners import job
 from runners.clusters.testing import cut_start, is_alive
+from runners.conftest import PATIENCE_S
 from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.server_settings.testing import Victim, kill_keeper
 from runners.ssh import RemoteFailure
@@ -66,7 +67,7 @@ async def broken_off(driver, place, spec, kind, wait_s):
         await job.cancel(*place)
     elif kind != "connection":
         getattr(victim, kind)()
-    await job.wait_for_end(*place, timeout_s=60)
+    await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
     if not (victim.folder / "rc").exists():
         await job.cancel(*place)
@@ -115,7 +116,9 @@ async def test_nothing_starts_while_the_server_is_away_and_its_settings_are_put_
 
 async def pg_ctl(driver, *words):
     program = [str(driver.cluster.bin_directory / "pg_ctl"), "-D", str(driver.cluster.data_directory), "-w", *words]
-    await driver.connections.run(driver.target, f"{shlex.join(program)} < /dev/null > /dev/null 2>&1", timeout_s=60)
+    await driver.connections.run(
+        driver.target, f"{shlex.join(program)} < /dev/null > /dev/null 2>&1", timeout_s=PATIENCE_S
+    )
 
 
 @pytest.mark.whole
@@ -126,7 +129,7 @@ async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run_whose
     place = await restarting.begun(await restarting.spec(LARGE, LARGE_IN_FORCE, kind="load", parameters=load))
     await restarting.until(lambda: b"held" in restarting.log(place[2]).splitlines())
     assert kill_keeper(restarting.folder(place[2]))
-    assert await job.wait_for_end(*place, timeout_s=60)
+    assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     assert seen(restarting) == before and not restarting.state.exists()
     assert (await restarting.run(await restarting.spec(kind="load"))).outputs.returncode == 0
 
@@ -137,5 +140,5 @@ async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver,
     await driver.until(lambda: moment.encode() in driver.log(place[2]))
     _, command = Victim(driver, place[2]).numbers()
     os.killpg(command, signal.SIGTERM)
-    assert await job.wait_for_end(*place, timeout_s=60)
+    assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     assert driver.value("work_mem") == "4MB" and not driver.state.exists()

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from runners import job
+from runners.conftest import PATIENCE_S
 from runners.counters import parse_snapshot
 from runners.password_file import PASSWORD_FILE
 from runners.server_settings.answer import is_held
@@ -68,7 +69,7 @@ async def test_the_second_waits_until_the_first_has_put_back_and_changes_nothing
     assert driver.holder.endswith(f":{driver.work}")
 
     lock.close()
-    assert await job.wait_for_end(*place, timeout_s=60)
+    assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     assert (driver.holder, driver.value("jit")) == (None, "on")
     outputs = (
         await neighbour.run(await neighbour.spec({"work_mem": "7MB"}, {"work_mem": "7168"}, kind="load"))
@@ -84,7 +85,7 @@ async def test_a_run_that_changes_nothing_tells_that_somebody_changed_its_server
     driver.ask("CREATE ROLE benchhub_keeper")
     try:
         lock.close()
-        assert await job.wait_for_end(*place, timeout_s=60)
+        assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     finally:
         driver.ask("DROP ROLE benchhub_keeper")
     files = (await job.collect(*place, cap_bytes=1 << 24)).outputs.files
@@ -102,7 +103,7 @@ async def test_a_start_while_the_other_restarts_the_server_waits_for_it_and_is_t
         finally:
             await by_account(restarting, f"{shlex.join([*words, 'start'])} > /dev/null")
         assert outcome is job.StartOutcome.STARTED  # nobody could tell whether the server is held
-        assert await job.wait_for_end(*place, timeout_s=60)
+        assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
         outputs = (await job.collect(*place, cap_bytes=1 << 24)).outputs
         assert outputs.returncode == 96 and is_held(outputs.stderr.decode()), outputs.stderr
         assert b"elsewhere:/work" in outputs.stderr and restarting.auto_lines == []
@@ -113,7 +114,7 @@ async def test_a_start_while_the_other_restarts_the_server_waits_for_it_and_is_t
 
 async def by_account(driver, command):
     """Return what a command of the host's account prints, such as a keeper that begins although a start was refused."""
-    return (await driver.connections.run(driver.target, command, timeout_s=60)).decode()
+    return (await driver.connections.run(driver.target, command, timeout_s=PATIENCE_S)).decode()
 
 
 @pytest.mark.whole

@@ -71,7 +71,7 @@ def note(request, tmp_path):
         }
         options = [part for name, value in values.items() for part in ("-v", f"{name}={value}")]
         command = [*words, *options, "-f", "telemetry.awk"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=20, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return parse(done.stdout)
 

@@ -16,6 +16,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains
 
 from benchhub.accounts.models import Entry
+from benchhub.bench.conftest import PATIENCE_S
 from benchhub.bench.execute import answers, jobs, looks, loop, tidy, visits
 from benchhub.bench.execute.steps import end
 from benchhub.bench.execute.steps.contract import Ended
@@ -171,7 +172,7 @@ def test_a_worker_that_compared_with_a_key_of_the_past_does_not_quarantine(
     Host.objects.update(host_key=real)  # a person approved the new key while the worker was asleep
     future = loop.submit(step(job))
     with pytest.raises(Exception, match="was approved"):
-        future.result(timeout=30)
+        future.result(timeout=PATIENCE_S)
     answers.write(job, future, worker.woken.put)
     assert Host.objects.get().trust == Host.Trust.PINNED
     due()
@@ -302,7 +303,7 @@ def test_a_start_that_was_in_time_goes_on_although_its_answer_was_lost(worker, s
     queue.reserve()
     [claim] = queue.claim(1)
     job = jobs.prepare_step(claim)
-    assert loop.submit(step(job)).result(timeout=30).outcome is StartOutcome.STARTED
+    assert loop.submit(step(job)).result(timeout=PATIENCE_S).outcome is StartOutcome.STARTED
     queue.pause(planned, "Paused by ada.")  # the worker died before it wrote anything
     due()
     [ended] = worker.finish(planned)
@@ -330,7 +331,7 @@ def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worke
     host.refresh_from_db()
     assert visits._claim_visit(host)
     future = loop.submit(visits._visit(visits.target_of(host), host.wanted, []))
-    future.result(timeout=60)
+    future.result(timeout=PATIENCE_S)
     Host.objects.get(pk=host.pk).ask(Host.Wanted.KEY)
     visits._note_visit(host, future)
     now = Host.objects.get(pk=host.pk)

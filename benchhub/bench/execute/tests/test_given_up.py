@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchhub.bench.conftest import PATIENCE_S
 from benchhub.bench.execute import answers, jobs, loop
 from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.steps import end, start
@@ -42,7 +43,7 @@ def starting(server, experiment):
 def answer(job_, worker, coroutine):
     """Write what the step answers or raises."""
     future = loop.submit(coroutine)
-    future.exception(timeout=60)
+    future.exception(timeout=PATIENCE_S)
     return answers.write(job_, future, worker.woken.put)
 
 
@@ -66,14 +67,14 @@ def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_
     monkeypatch.setattr(start, "MOST_ENDED", 2)
     monkeypatch.setattr(start, "_ended", OrderedDict({("another run", 1): None}))
     here = replace(job_.attempt, number=7)
-    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
     (folder(target, run, 7) / "cancel").unlink()
-    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
     assert not (folder(target, run, 7) / "cancel").exists()
-    loop.submit(start._end_earlier(job_, replace(here, number=8))).result(timeout=60)
+    loop.submit(start._end_earlier(job_, replace(here, number=8))).result(timeout=PATIENCE_S)
     assert list(start._ended) == [(str(run.uuid), 7), (str(run.uuid), 8)]
     start._forget_earlier(job_)
-    loop.submit(start._end_earlier(job_, here)).result(timeout=60)
+    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
     assert (folder(target, run, 7) / "cancel").exists()
 
 
@@ -84,8 +85,8 @@ def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_of
     away = replace(job_, target=replace(job_.target, port=1))
     for unreached in [away] * end.MOST_COLLECTIONS + [job_] * (end.MOST_COLLECTIONS - 1):
         with pytest.raises(Unreachable):
-            loop.submit(end._collect_in_tries(unreached)).result(timeout=60)
-    uncollectable = loop.submit(end._collect_in_tries(job_)).result(timeout=60)
+            loop.submit(end._collect_in_tries(unreached)).result(timeout=PATIENCE_S)
+    uncollectable = loop.submit(end._collect_in_tries(job_)).result(timeout=PATIENCE_S)
     assert isinstance(uncollectable, Uncollectable) and "did not answer within 0 s" in uncollectable.reason
 
 
@@ -109,7 +110,7 @@ def test_without_a_tombstone_a_start_ends_only_where_it_has_ended_itself(startin
 @pytest.mark.whole
 def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_nothing_had_been(starting, worker, target):
     job_, run = starting
-    assert loop.submit(step(job_)).result(timeout=60).outcome is job.StartOutcome.STARTED
+    assert loop.submit(step(job_)).result(timeout=PATIENCE_S).outcome is job.StartOutcome.STARTED
     pid = folder(target, run) / "pid"
     while not pid.exists() or len(pid.read_text().split()) < 5:
         time.sleep(0.05)
@@ -117,7 +118,7 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
     for process in (wrapper, command):
         if identity := proc.identify(int(process)):
             proc.kill_family(identity, proc.family(identity.pid))
-    while loop.submit(look(job_)).result(timeout=60).verdict.state == "running":
+    while loop.submit(look(job_)).result(timeout=PATIENCE_S).verdict.state == "running":
         time.sleep(0.05)  # its locks are free once the last of its processes has ended
     answer(job_, worker, start._given_up(job_, RemoteFailure("Its answer was cut off.", None)))
     run.refresh_from_db()
@@ -130,7 +131,7 @@ def test_a_start_that_began_and_was_killed_is_lost_and_never_put_back_as_if_noth
 @pytest.mark.whole
 def test_a_start_that_a_worker_took_back_whose_answer_came_too_late_is_another_attempt(starting, worker):
     job_, run = starting
-    loop.submit(job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=60)
+    loop.submit(job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)).result(timeout=PATIENCE_S)
     answer(job_, worker, step(job_))
     run.refresh_from_db()
     assert (run.state, run.attempts.get().outcome) == (State.QUEUED, "cancelled")

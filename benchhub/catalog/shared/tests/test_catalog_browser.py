@@ -34,7 +34,7 @@ def add_host(tab, target):
 def approve(tab, target):
     """The part of the page that waited shows the fingerprint by itself."""
     visits.visit_hosts()
-    tab.get_by_role("button", name="Approve this key").wait_for(timeout=15_000)
+    tab.get_by_role("button", name="Approve this key").wait_for()
     assert host_page.fingerprint(target.host_key) in tab.get_by_text("SHA256:").inner_text()
     assert not is_too_wide(tab)
     tab.get_by_role("button", name="Approve this key").click()
@@ -66,10 +66,10 @@ def test_a_host_is_added_by_clicking_until_it_has_an_instance(tab, target):
     line = copy_install_line(tab)
     approve(tab, target)
     probe(tab)
-    tab.get_by_text("refused the log-in").wait_for(timeout=15_000)  # nobody has installed the key yet
+    tab.get_by_text("refused the log-in").wait_for()  # nobody has installed the key yet
     install(line, target)
     probe(tab)
-    tab.get_by_role("link", name="Add an instance").first.wait_for(timeout=15_000)
+    tab.get_by_role("link", name="Add an instance").first.wait_for()
     assert not is_too_wide(tab)
     add_instance(tab)
     host, instance = Host.objects.get(), Instance.objects.get()

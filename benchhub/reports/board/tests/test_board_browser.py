@@ -41,7 +41,7 @@ def test_a_run_that_begins_to_wait_appears_without_a_reload(page, experiment):
     page.evaluate("window.isSamePage = true")
     page.locator("#week-table summary").click()
     testing.make_run(experiment, experiment.systems.first(), 128, 1)
-    page.get_by_role("heading", name="Next in the queue").wait_for(timeout=15_000)
+    page.get_by_role("heading", name="Next in the queue").wait_for()
     assert page.evaluate("window.isSamePage")
     assert page.locator("#week-table").get_attribute("open") is not None
 

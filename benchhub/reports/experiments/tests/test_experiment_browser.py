@@ -95,7 +95,7 @@ def test_a_run_that_ends_appears_without_a_reload_and_open_parts_stay_open(page,
     page.locator(".doubts summary").click()
     page.evaluate("window.isSamePage = true")
     testing.succeeded(last, 700.0)
-    page.get_by_text("6 of 6").wait_for(timeout=15_000)
+    page.get_by_text("6 of 6").wait_for()
     assert page.locator(".doubts details").get_attribute("open") is not None
     assert page.evaluate("window.isSamePage")
     page.wait_for_function("document.querySelectorAll('.chart .points path.point').length === 6 + 4")
@@ -109,7 +109,7 @@ def test_a_page_that_was_opened_before_the_first_result_gets_the_switches_of_the
     page.goto(reverse("experiment", args=[search.pk]))
     assert page.locator(".chart").count() == 0
     testing.succeeded(testing.make_run(search, system, 8, 1), 700.0)
-    page.locator(".chart.drawn").wait_for(timeout=15_000)
+    page.locator(".chart.drawn").wait_for()
     page.get_by_role("button", name="Latency").click()
     page.locator(".chart .ytitle", has_text="average latency (ms)").wait_for()
     assert "show=latency" in page.url

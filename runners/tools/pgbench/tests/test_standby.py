@@ -70,7 +70,7 @@ def test_a_load_checks_what_the_primary_has_sent_and_reads_are_measured_and_said
     )
     assert absent.returncode == 1 and NOT_THERE.encode() in absent.stderr and b"fingerprint" not in absent.stderr
     load(primary, tmp_path, spec)
-    for _ in range(300):
+    for _ in range(1200):
         if has_caught_up(primary, tmp_path):
             break
         ask(primary, tmp_path, "SELECT pg_sleep(0.1)")

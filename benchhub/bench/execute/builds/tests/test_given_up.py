@@ -6,6 +6,7 @@ import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench.additions import builds as turns
+from benchhub.bench.conftest import PATIENCE_S
 from benchhub.bench.execute import loop
 from benchhub.bench.execute.builds import outcomes, steps, visits
 from benchhub.bench.execute.connections import connections
@@ -69,7 +70,7 @@ def test_a_tag_that_another_visit_has_resolved_meanwhile_is_built_and_does_not_s
 
 
 def done(coroutine):
-    return loop.submit(coroutine).result(timeout=60)
+    return loop.submit(coroutine).result(timeout=PATIENCE_S)
 
 
 def given_up(visit):

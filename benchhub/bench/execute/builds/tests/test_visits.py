@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from benchhub.bench.additions import builds as turns
 from benchhub.bench.additions import due
+from benchhub.bench.conftest import PATIENCE_S
 from benchhub.bench.execute.builds import outcomes, visits
 from benchhub.bench.models import Hold, Run
 from benchhub.bench.models.states import State
@@ -68,7 +69,7 @@ def site(host, tmp_path_factory):
 
 def until(build, *states, is_step=""):
     """Take turns and visits, as ticks do, until the build is in one of the states, or at the step."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         turns.take_turns()
         SourceBuild.objects.filter(visit_until__isnull=False, contact_error="").update(visit_until=None)

@@ -20,14 +20,14 @@ def test_those_who_wait_for_a_pdf_leave_threads_to_others(monkeypatch):
     with pdf.PRINTS.turn():
         waiter = threading.Thread(target=wait)
         waiter.start()
-        is_waiting.wait(10)
+        is_waiting.wait(60)
         while pdf.PRINTS.places.acquire(blocking=False):  # until the one who waits has the last place
             pdf.PRINTS.places.release()
         for _ in range(5):
             with pytest.raises(pdf.NoPdfError) as error, pdf.PRINTS.turn():
                 printed.append(2)
             refused.append(str(error.value))
-    waiter.join(10)
+    waiter.join(60)
     assert refused == [pdf.BUSY] * 5
     assert printed == [1]
     with pdf.PRINTS.turn():
