@@ -24,6 +24,7 @@ from django.test import client as test_client
 from django.test.client import store_rendered_templates
 from hypothesis import HealthCheck
 from hypothesis import settings as properties
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from benchhub.database_url import database_settings
 from benchhub.embedded import account as accounts
@@ -108,6 +109,23 @@ def pages_as_read() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "request", read)
         patch.setattr(test_client, "store_rendered_templates", store_whole_pages)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def static_files_listed_once() -> Iterator[None]:
+    """Let all test clients share one list of the static files: each made its own, by a look at every file."""
+    lists: dict[str, dict[str, Any]] = {}
+    list_files = WhiteNoiseMiddleware.add_files_from_finders
+
+    def add_files(middleware: WhiteNoiseMiddleware) -> None:
+        if middleware.static_prefix not in lists:
+            list_files(middleware)
+            lists[middleware.static_prefix] = dict(middleware.files)
+        middleware.files.update(lists[middleware.static_prefix])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_files)
         yield
 
 
