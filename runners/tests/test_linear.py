@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -53,10 +54,14 @@ def modules() -> list[Any]:
     return [importlib.import_module(name) for name in names if not any(word in name for word in skipped)]
 
 
-def sources() -> Iterator[tuple[Path, ast.Module]]:
-    for module in modules():
-        path = Path(module.__file__)
-        yield path, ast.parse(path.read_text())
+@cache
+def calls() -> list[tuple[Path, ast.AST]]:
+    """Return the calls and attributes in all modules with their places; parsing these takes half a second."""
+    paths = [Path(module.__file__) for module in modules()]
+    trees = [(path, ast.parse(path.read_text())) for path in paths]
+    return [
+        (path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, (ast.Call, ast.Attribute))
+    ]
 
 
 def held_patterns(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, re.Pattern[Any]]]:
@@ -73,13 +78,12 @@ def held_patterns(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, 
 
 def literal_patterns() -> Iterator[tuple[str, str, bool]]:
     """Yield each pattern that is written where it is used: place, text, and whether it searches."""
-    for path, tree in sources():
-        for node in ast.walk(tree):
-            if is_reading(node):
-                pattern = node.args[0]
-                assert isinstance(pattern, ast.Constant), f"{path.name}:{node.lineno}: compile it at the module's head"
-                text = pattern.value if isinstance(pattern.value, str) else pattern.value.decode()
-                yield f"{path.parent.name}/{path.name}:{node.lineno}", text, node.func.attr not in ANCHORED
+    for path, node in calls():
+        if is_reading(node):
+            pattern = node.args[0]
+            assert isinstance(pattern, ast.Constant), f"{path.name}:{node.lineno}: compile it at the module's head"
+            text = pattern.value if isinstance(pattern.value, str) else pattern.value.decode()
+            yield f"{path.parent.name}/{path.name}:{node.lineno}", text, node.func.attr not in ANCHORED
 
 
 def is_reading(node: ast.AST) -> bool:
@@ -95,11 +99,10 @@ def is_reading(node: ast.AST) -> bool:
 def anchored_names() -> set[str]:
     """Return the names of patterns of which every use looks only where it is told to."""
     uses: dict[str, set[str]] = {}
-    for _, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr in READING:
-                name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-                uses.setdefault(name, set()).add(node.attr)
+    for _, node in calls():
+        if isinstance(node, ast.Attribute) and node.attr in READING:
+            name = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+            uses.setdefault(name, set()).add(node.attr)
     return {name for name, methods in uses.items() if methods <= ANCHORED}
 
 
