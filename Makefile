@@ -169,8 +169,9 @@ clean:
 venv: python
 	@$(PYTHON) benchhub/install.py requirements.txt
 
+# pip would compile 90 MB of Python, of which the tests import a third: that is compiled when it is imported.
 venv-dev: python
-	@$(PYTHON) benchhub/install.py requirements-dev.txt
+	@PIP_COMPILE=0 $(PYTHON) benchhub/install.py requirements-dev.txt
 
 .PHONY: python
 python:
