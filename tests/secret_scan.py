@@ -126,10 +126,12 @@ def _may_find(plugin: BasePlugin, expressions: list[re.Pattern[str]], path: Path
     if isinstance(plugin, HighEntropyStringsPlugin):
         strings = (match[2] for expression in expressions for match in expression.finditer(text))
         return any(plugin.calculate_shannon_entropy(string) > plugin.entropy_limit for string in strings)
-    return not expressions or any(expression.search(text) for expression in expressions)
+    matches = (match[0] for expression in expressions for match in expression.finditer(text))
+    return not expressions or any(_LETTER.search(match) for match in matches)
 
 
 _KEYWORD = re.compile("|".join(keyword.DENYLIST))
+_LETTER = re.compile("[a-zA-Z]")  # what has none, such as an address of IPv4, is no secret to detect-secrets
 
 
 def _keyword_expressions(path: Path) -> Mapping[re.Pattern[str], int]:
