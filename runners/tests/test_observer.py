@@ -37,8 +37,10 @@ async def test_a_machine_is_observed_until_its_end_is_asked_for_and_read_twice_a
     folder = bench.work / "observed" / f"{bench.attempt.run}-1"
     await begin(bench)
     await begin(bench)
-    await asyncio.sleep(2.5)
-    assert len(collectors(folder)) <= 2  # the awk, and the shell that waits for it
+    log_file = folder / "telemetry.log"
+    await bench.until(lambda: log_file.exists() and log_file.read_text().count("\n@ ") >= 3)
+    # The awk, and the shell that waits for it; what notes a second lives for a moment.
+    await bench.until(lambda: len(collectors(folder)) <= 2)
     content = await observer.end(bench.connections, bench.target, bench.attempt)
     log = parse(content)
     assert log.is_whole and len(log.groups["cpu"].rows) >= 3 and "pg" not in log.groups
