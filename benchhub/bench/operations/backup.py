@@ -18,21 +18,25 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import psycopg
 from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from benchhub import silence
 from benchhub.analysis.words import count, listing
 from benchhub.release import release
+
+from . import dump, refill
 
 FORMAT = "benchhub.backup"
 VERSION = 1
@@ -106,15 +110,15 @@ def back_up(file: Path) -> Manifest:
     if file.exists():
         raise BackupError(f"{file} is there already: name another file.")
     with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".backup-") as folder:
-        dump = Path(folder, DUMP)
+        copy = Path(folder, DUMP)
         with transaction.atomic(durable=True):
             manifest = _manifest()
             silence.allow(0)  # as long as pg_dump takes
             _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", NO_SESSIONS,
-                 f"--snapshot={_snapshot()}", f"--file={dump}")  # fmt: skip
-        whole = Manifest(**{**asdict(manifest), "sha256": _digest(dump), "size_bytes": dump.stat().st_size})
+                 f"--snapshot={_snapshot()}", f"--file={copy}")  # fmt: skip
+        whole = Manifest(**{**asdict(manifest), "sha256": _digest(copy), "size_bytes": copy.stat().st_size})
         packed = Path(folder, "packed")
-        _pack(packed, whole, dump)
+        _pack(packed, whole, copy)
         packed.rename(file)
     return whole
 
@@ -156,39 +160,32 @@ def _applied() -> set[str]:
     return {".".join(key) for key in MigrationLoader(connection).applied_migrations}
 
 
-def _pack(file: Path, manifest: Manifest, dump: Path) -> None:
+def _pack(file: Path, manifest: Manifest, copy: Path) -> None:
     text = json.dumps(asdict(manifest), indent=1).encode()
     with tarfile.open(file, "w") as tar:
         head = tarfile.TarInfo(MANIFEST)
         head.size = len(text)
         tar.addfile(head, io.BytesIO(text))
-        tar.add(dump, DUMP)
+        tar.add(copy, DUMP)
     file.chmod(0o600)
 
 
 def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
     """Restore a backup into the database of DATABASE_URL, which must be empty. Raises BackupError, and leaves it so.
 
-    An older release's backup is brought to this release afterwards; a newer one's is refused.
+    This release's own migrations make the tables, up to those of the backup; the file brings rows alone. An older
+    release's backup is brought to this release afterwards; a newer one's is refused.
     """
-    with _opened(file) as (manifest, dump):
+    with _opened(file) as (manifest, body):
         _require_known(manifest)
         _require_empty()
         with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".benchhub-restore-") as folder:
             copy = Path(folder, DUMP)
-            _copy(dump, copy, manifest)
-            newest = max(_major(), manifest.server_major)
-            _run(
-                "pg_restore",
-                newest,
-                "--single-transaction",
-                "--exit-on-error",
-                "--no-owner",
-                "--no-privileges",
-                str(copy),
-            )
-    if (rows := _rows()) != dict(manifest.rows):
-        raise BackupError(f"Not everything came back: {rows} instead of {dict(manifest.rows)}. Drop the database.")
+            _copy(body, copy, manifest)
+            _require_rows_alone(copy, manifest)
+            with _emptied_on_failure():
+                _make_tables(manifest)
+                _fill(copy, manifest)
     if set(manifest.migrations) < _own_migrations():
         say("It was taken by an older release: its tables are brought to this one.")
         call_command("migrate", interactive=False, verbosity=0)
@@ -196,6 +193,71 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
         keys = count(len(strangers), "key")
         say(f"FIELD_KEYS lacks {keys} of the backup: hosts whose secrets were stored with them need new ones.")
     return manifest
+
+
+def _require_rows_alone(copy: Path, manifest: Manifest) -> None:
+    """Read the whole dump, and raise BackupError for one that holds something else, before anything is written."""
+    with _refused(), _script(copy, manifest) as text:
+        for _ in dump.parts(text):
+            """Each part is read to its end."""
+
+
+def _make_tables(manifest: Manifest) -> None:
+    """Make the tables as they were at the backup. Raises BackupError where this release's migrations cannot."""
+    executor, migrations = MigrationExecutor(connection), _with_squashed(manifest)
+    graph = executor.loader.graph
+    nodes = {key for key in graph.nodes if ".".join(key) in migrations}
+    executor.migrate([key for key in nodes if not {child.key for child in graph.node_map[key].children} & nodes])
+    if _applied() != migrations:
+        raise BackupError(
+            f"The backup was taken by release {manifest.release}, whose tables this one cannot make: restore it there, "
+            "upgrade, and take another backup."
+        )
+
+
+def _with_squashed(manifest: Manifest) -> set[str]:
+    """Return the migrations of a backup, with those that replace some of them and were written since."""
+    migrations = set(manifest.migrations)
+    for (app, name), migration in MigrationLoader(None, ignore_no_migrations=True).disk_migrations.items():
+        if migration.replaces and {".".join(key) for key in migration.replaces} <= migrations:
+            migrations.add(f"{app}.{name}")
+    return migrations
+
+
+def _fill(copy: Path, manifest: Manifest) -> None:
+    """Store the rows of the dump, all or none. Raises BackupError where they are others than the manifest says."""
+    with _refused(), transaction.atomic():
+        silence.allow(0)  # as long as pg_restore takes
+        with _script(copy, manifest) as text:
+            refill.refill(dump.parts(text))
+        if (rows := _rows()) != dict(manifest.rows):
+            raise BackupError(f"Not everything came back: {rows} instead of {dict(manifest.rows)}.")
+
+
+def _script(copy: Path, manifest: Manifest) -> AbstractContextManager[IO[bytes]]:
+    program = _program("pg_restore", max(_major(), manifest.server_major))
+    return dump.script([program, "--data-only", "--no-owner", "--no-privileges", "--file=-", str(copy)])
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Raise BackupError for a dump that is not ours, or whose rows do not obey the tables."""
+    try:
+        yield
+    except (dump.DumpError, DatabaseError, psycopg.Error) as error:
+        reason = str(error).strip()[-800:]
+        raise BackupError(f"The dump in it is none that BenchHub wrote, so nothing was restored: {reason}.") from error
+
+
+@contextmanager
+def _emptied_on_failure() -> Iterator[None]:
+    """Leave the database as empty as it was, whatever ends this."""
+    before = refill.routines()
+    try:
+        yield
+    except BaseException:
+        refill.empty(before)
+        raise
 
 
 @contextmanager
@@ -206,9 +268,9 @@ def _opened(file: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
             is_whole = head is not None and body is not None and head.isreg() and body.isreg()
             if head is None or body is None or not is_whole or (head.name, body.name) != (MANIFEST, DUMP):
                 raise BackupError(f"{file} is no backup of BenchHub: make one with manage.py backup.")
-            manifest, dump = tar.extractfile(head), tar.extractfile(body)
-            assert manifest is not None and dump is not None
-            yield Manifest.read(manifest.read(LARGEST_MANIFEST_BYTES)), dump
+            manifest, content = tar.extractfile(head), tar.extractfile(body)
+            assert manifest is not None and content is not None
+            yield Manifest.read(manifest.read(LARGEST_MANIFEST_BYTES)), content
     except (tarfile.TarError, OSError) as error:
         raise BackupError(f"{file} cannot be read: {error}") from error
 
@@ -261,9 +323,7 @@ def _run(program: str, major: int, *words: str) -> None:
     names = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
     own = {name: str(place[key]) for name, key in names.items() if place[key]}
     own |= {f"PG{name.upper()}": str(value) for name, value in _tls(place).items()}
-    # pg_restore connects only where it is told a database.
-    database = [f"--dbname={place['NAME']}"] if program == "pg_restore" else []
-    command = [_program(program, major), "--no-password", *database, *words]
+    command = [_program(program, major), "--no-password", *words]
     done = subprocess.run(command, env={**_without_pg(), **own}, capture_output=True, text=True)
     if done.returncode:
         raise BackupError(f"{program} failed: {done.stderr.strip()[-800:]}")

@@ -1,7 +1,9 @@
 """Backups of a real warehouse with runs in flight, restored into databases of their own."""
 
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -64,7 +66,22 @@ def tables(name):
         return other.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()[0]
 
 
-def test_what_is_backed_up_comes_back_whole_with_its_triggers(runs, empty, tmp_path):
+def schema(name):
+    """Return the triggers, constraints and indexes of a database as it says them."""
+    queries = (
+        "SELECT pg_get_triggerdef(oid), tgenabled FROM pg_trigger WHERE NOT tgisinternal AND tgname <> 'never_emptied'",
+        "SELECT conrelid::regclass, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 2200",
+        "SELECT indexdef, '' FROM pg_indexes WHERE schemaname = 'public'",
+        "SELECT sequencename, last_value FROM pg_sequences",
+    )
+    with psycopg.connect(url(name)) as other:
+        return [sorted(map(str, other.execute(query))) for query in queries]
+
+
+def test_what_is_backed_up_comes_back_whole_with_its_triggers_and_without_sessions(runs, empty, tmp_path):
+    session = SessionStore()
+    session["x"] = "y"
+    session.save()
     manifest = backup.back_up(tmp_path / "it.backup")
     assert (manifest.rows["bench.Run"], manifest.rows["bench.Result"]) == (3, 1)
     assert (tmp_path / "it.backup").stat().st_mode & 0o077 == 0
@@ -73,21 +90,14 @@ def test_what_is_backed_up_comes_back_whole_with_its_triggers(runs, empty, tmp_p
     assert done.returncode == 0, done.stderr
     assert "Restored 3 runs as of" in done.stdout
     assert states(empty) == ["succeeded", "running", "queued"]
+    for mine, theirs in zip(schema(empty), schema(connection.settings_dict["NAME"]), strict=True):
+        assert set(mine) ^ set(theirs) == set()
     with psycopg.connect(url(empty)) as other:
         assert other.execute("SELECT throughput FROM bench_result").fetchone() == (1234.5,)
         assert other.execute("SELECT count(*) FROM bench_run WHERE reason <> ''").fetchone() == (0,)
+        assert other.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
         with pytest.raises(psycopg.Error, match="may not move from succeeded to queued"):
             other.execute("UPDATE bench_run SET state = 'queued' WHERE state = 'succeeded'")
-
-
-def test_no_session_is_in_a_backup(runs, empty, tmp_path):
-    session = SessionStore()
-    session["x"] = "y"
-    session.save()
-    backup.back_up(tmp_path / "it.backup")
-    assert manage(empty, "restore", tmp_path / "it.backup").returncode == 0
-    with psycopg.connect(url(empty)) as other:
-        assert other.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
 
 
 def test_a_backup_is_not_restored_over_a_warehouse(runs, tmp_path):
@@ -98,12 +108,14 @@ def test_a_backup_is_not_restored_over_a_warehouse(runs, tmp_path):
     assert Run.objects.count() == 3
 
 
-def repacked(source, target, **changes):
-    """Copy a backup with other fields in its manifest."""
+def repacked(source, target, spoil=bytes, **changes):
+    """Copy a backup with other fields in its manifest, and a dump that was spoilt by whoever knows its checksum."""
     with tarfile.open(source) as tar:
         tar.extractall(target.parent, filter="data")
-    file = target.parent / backup.MANIFEST
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    copy, file = target.parent / backup.DUMP, target.parent / backup.MANIFEST
+    copy.write_bytes(content := spoil(copy.read_bytes()))
+    digest = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **digest, **changes}))
     with tarfile.open(target, "w") as tar:
         tar.add(file, backup.MANIFEST)
         tar.add(target.parent / backup.DUMP, backup.DUMP)
@@ -147,3 +159,30 @@ def test_a_backup_overwrites_nothing_and_leaves_nothing_beside_it(runs, tmp_path
         backup.back_up(file)
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["it.backup"]
+
+
+def test_a_dump_that_would_run_a_program_of_the_server_runs_none_and_leaves_the_database_empty(runs, empty, tmp_path):
+    """The statements of a dump lie in it as plain text: who writes them has its rows copied from a program."""
+    statement = f"COPY public.bench_run FROM PROGRAM 'touch {tmp_path}/taken';".encode()
+
+    def spoil(content):
+        honest = re.search(rb"COPY public\.bench_run \([^)]*\) FROM stdin;\n", content)[0]
+        return content.replace(honest, statement.ljust(len(honest)))
+
+    backup.back_up(tmp_path / "it.backup")
+    done = manage(empty, "restore", repacked(tmp_path / "it.backup", tmp_path / "bad", spoil))
+    assert done.returncode == 1
+    assert 'it holds something else than rows: "COPY public.bench_run FROM PROGRAM' in done.stderr
+    assert tables(empty) == 0 and not (tmp_path / "taken").exists()
+
+
+@pytest.mark.whole
+def test_other_rows_than_the_manifest_says_leave_the_database_empty(runs, empty, tmp_path):
+    """A number of rows that is not the manifest's is seen last, when all has been stored."""
+    taken = backup.back_up(tmp_path / "it.backup")
+    more = repacked(tmp_path / "it.backup", tmp_path / "more", rows={**taken.rows, "bench.Run": 4})
+    done = manage(empty, "restore", more)
+    assert (done.returncode, "Not everything came back" in done.stderr) == (1, True), done.stderr
+    assert tables(empty) == 0
+    with psycopg.connect(url(empty)) as other:
+        assert other.execute("SELECT count(*) FROM pg_proc WHERE pronamespace = 2200").fetchone() == (0,)
