@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from django.db.models.functions import Now
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as drf
 from rest_framework.decorators import action
@@ -66,9 +65,10 @@ class Declarations(ReadView):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
-        """Withdraw it: the curves that it held together are refused again. It stays on record."""
-        standing = Comparability.objects.standing().filter(pk=self.get_object().pk)
-        if not standing.update(withdrawn_at=Now(), withdrawn_by=request.user.pk):
+        """Withdraw it: the curves that it held together are refused again. It stays on record.
+
+        Who declared it withdraws it, or an administrator."""
+        if not declared.withdraw(self.get_object(), request.user):
             raise problems.Problem(409, "It was withdrawn already.")
         return Response(self.get_serializer(self.get_object()).data)
 

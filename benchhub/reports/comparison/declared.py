@@ -8,7 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db.models.functions import Now
 
+from benchhub.accounts.rights import Role, is_at_least
 from benchhub.analysis.curves import curve
 from benchhub.analysis.protocol.digest import labels
 from benchhub.bench.models import Comparability
@@ -48,6 +51,17 @@ def refusal(groups: Groups, forms: Mapping[str, Mapping[str, Any]]) -> str:
     except curve.UnlikeRunsError as error:
         return str(error)
     return ""
+
+
+def withdraw(row: Comparability, user: Any) -> bool:
+    """Withdraw a declaration; false where it was withdrawn already.
+
+    Raises PermissionDenied unless it is the user's own, or the user is an administrator.
+    """
+    if row.declared_by_id != user.pk and not is_at_least(user, Role.ADMINISTRATOR):
+        raise PermissionDenied(f"{row.declared_by} declared this: only they or an administrator withdraw it.")
+    standing = Comparability.objects.standing().filter(pk=row.pk)
+    return standing.update(withdrawn_at=Now(), withdrawn_by=user.pk) > 0
 
 
 def differing(groups: Groups, forms: Mapping[str, Mapping[str, Any]]) -> list[Side]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from django.contrib import messages
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -83,7 +82,7 @@ def _refused(request: HttpRequest, comparison: Comparison, row: models.Compariso
 def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     """Withdraw a declaration: its curves are refused again, and the declaration stays on record."""
     row = get_object_or_404(Comparability.objects.standing(), pk=pk)
-    Comparability.objects.standing().filter(pk=row.pk).update(withdrawn_at=Now(), withdrawn_by=request.user.pk)
+    declared.withdraw(row, request.user)
     messages.success(request, "The declaration is withdrawn: these protocols are not compared any more.")
     back = request.POST.get("back", "")
     is_own = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())

@@ -1,9 +1,12 @@
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
+from django.test import Client
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol, Result
 from benchhub.reports.testing import address, figure_of, key
@@ -56,6 +59,18 @@ def test_a_declaration_that_is_withdrawn_compares_nothing_and_stays_on_record(re
     assert declaration.withdrawn_by.username == "ada"
     reader.post(page, {"reason": REASON})
     assert Comparability.objects.count() == 2
+
+
+def test_a_declaration_is_withdrawn_by_who_made_it_or_an_administrator(reader, page):
+    reader.post(page, {"reason": REASON})
+    Comparability.objects.update(declared_by=get_user_model().objects.create_user("grace"))
+    runner = Client()
+    runner.force_login(make_user("rosa", Role.RUNNER))
+    assertContains(reader.get(page), "Withdraw this declaration")
+    assertNotContains(runner.get(page), "Withdraw this declaration")
+    response = runner.post(reverse("comparability-withdraw", args=[Comparability.objects.get().pk]))
+    assert response.status_code == 403
+    assert Comparability.objects.standing().count() == 1
 
 
 def test_withdrawing_leads_to_no_other_host(reader, page):
