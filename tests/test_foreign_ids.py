@@ -1,0 +1,211 @@
+"""Every address and every field that takes the key of a row, tried by a runner who may not touch that row.
+
+Pages come from urls.py, operations and their fields from the API's description. A new one is tried without a line here,
+or fails the test until its noun or its body is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
+
+from benchhub.accounts import policy, tokens
+from benchhub.accounts.models import Token
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
+from benchhub.api.conftest import program
+from benchhub.bench import testing
+from benchhub.bench.models import Comparability, Protocol, Recurrence, Reservation, Window
+from benchhub.bench.tuning.testing import make_workload
+from benchhub.catalog.models import Host, Instance
+from benchhub.reports.models import Comparison
+from tests.everything import everything
+
+pytestmark = pytest.mark.django_db
+
+# Every runner may publish what others keep, and share what others published: both are copies.
+OF_ALL_RUNNERS = {"comparison-publish", "link-new", "post kept-comparisons/{id}/publish/", "post snapshots/{id}/links/"}
+# Their addresses hold a name, and no key of a row.
+BY_NAME = {"presets", "published-reports"}
+# What is read before who asks.
+BODIES: dict[str, dict[str, Any]] = {
+    "experiment-move": {"direction": "up"},
+    "post experiments/{id}/move/": {"direction": "up"},
+}
+# The fields that take the key of a row of somebody, or of one whose use takes a permit.
+GUARDED = {"host", "driver", "instance", "experiment", "run", "design", "cluster", "link", "token", "webhook", "user"}
+# Written by whatever is asked: who did what, when the token was last used, what is answered if it is asked again.
+NOT_ROWS = ["accounts_entry", "accounts_token", "accounts_failure", "accounts_answer", "django_session"]
+
+
+@pytest.fixture
+def owned() -> dict[str, Any]:
+    """Return a row of somebody else for each noun with which an address begins."""
+    made, ada = everything(), make_user("ada", Role.ADMINISTRATOR)
+    program(ada, "read")
+    first, second = sorted(Protocol.stored({"duration_s": seconds}).pk for seconds in (1, 2))
+    words = {"reason": "The same but for its length.", "declared_by": ada}
+    declaration = Comparability.objects.create(first_id=first, second_id=second, **words)
+    Comparison.objects.update(created_by=ada)
+    own, token = made["own instance"], Token.objects.get(owner=ada)
+    by_noun = {
+        "account": token, "builds": made["source build"], "clusters": own.cluster, "compare": declaration,
+        "comparisons": made["comparison"], "configurations": made["configuration"], "declarations": declaration,
+        "designs": made["design"], "experiments": made["experiment"], "hosts": made["host"], "instances": own,
+        "kept-comparisons": made["comparison"], "licence-models": made["licence"], "links": made["link"],
+        "price-sheets": made["sheet"], "prices": made["price"], "recurrences": Recurrence.objects.get(),
+        "reservations": Reservation.objects.first(), "runs": made["waiting"], "snapshots": made["snapshot"],
+        "source-builds": made["source build"], "times": Reservation.objects.first(), "tokens": token,
+        "tuning": made["design"], "users": ada, "webhooks": made["webhook"], "windows": Window.objects.first(),
+        "workloads": made["workload"],
+    }  # fmt: skip
+    return made | by_noun
+
+
+@pytest.fixture
+def rosa(owned):
+    """Return a runner whose permit is for another host alone."""
+    return make_user("rosa", Role.RUNNER, testing.make_host("elsewhere", "192.0.2.77"))
+
+
+def pages(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Return name and address of each page that takes the key of a row."""
+    for pattern in resolver.url_patterns:
+        address = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from pages(pattern, address) if pattern.namespace is None else ()
+        elif pattern.name and "<int:pk>" in address:
+            yield pattern.name, address
+
+
+@cache
+def description() -> Any:
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def operations() -> Iterator[tuple[str, str, Any]]:
+    """Return method, path and description of each operation that changes something."""
+    for path, methods in description()["paths"].items():
+        for method, operation in methods.items():
+            if method in ("post", "put", "patch", "delete"):
+                yield method, path.removeprefix("/api/v1/"), operation
+
+
+def writes() -> dict[str, int]:
+    """Return how many rows of each table were written within this transaction, whether or not that was undone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_user_tables WHERE relname <> ALL(%s)",
+            [NOT_ROWS],
+        )
+        return dict(cursor.fetchall())
+
+
+def tried(ask) -> tuple[int, set[str]]:
+    """Return the status that is answered, and the tables that were written; all of it is undone."""
+    before = writes()
+    with transaction.atomic():
+        answer = ask()
+        after = writes()
+        transaction.set_rollback(True)
+    return answer.status_code, {table for table, number in after.items() if number != before.get(table, 0)}
+
+
+def test_no_page_changes_a_row_that_is_not_its_reader_s(owned, rosa):
+    client = Client()
+    client.force_login(rosa)
+    wrong = []
+    for name, address in pages(get_resolver()):
+        if name in OF_ALL_RUNNERS or policy.least_role(name) == Role.ADMINISTRATOR:
+            continue
+        path = address.replace("<int:pk>", str(owned[address.partition("/")[0]].pk))
+        if "<" in path:
+            continue
+        status, tables = tried(lambda path=path, name=name: client.post(f"/{path}", BODIES.get(name, {})))
+        is_refused = status in (403, 404) or (status in (200, 302, 405, 409) and policy.least_role(name) == Role.VIEWER)
+        wrong += [(name, status, tables)] if tables or not is_refused else []
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_no_operation_changes_a_row_that_is_not_its_caller_s(owned, rosa):
+    api, wrong, statuses = program(rosa, *tokens.SCOPES), [], []
+    for method, path, _ in operations():
+        name, noun = f"{method} {path}", path.partition("/")[0]
+        if "{id}" not in path or noun in BY_NAME or name in OF_ALL_RUNNERS:
+            continue
+        row = owned.get(noun) or owned["hardware"]
+        address = path.replace("{id}", str(row.pk))
+        status, tables = tried(lambda m=method, a=address, n=name: api.send(m, a, BODIES.get(n, {})))
+        statuses.append(status)
+        wrong += [(name, status, tables)] if tables or status not in (403, 404) else []
+    assert not wrong, "\n".join(map(str, wrong))
+    assert statuses.count(403) > 0.9 * len(statuses)
+
+
+def fields(node: Any, place: str = "") -> Iterator[str]:
+    """Return the places of the guarded fields of a body, as a problem points at them."""
+    if "$ref" in node:
+        node = description()["components"]["schemas"][node["$ref"].rpartition("/")[2]]
+    for name, field in node.get("properties", {}).items():
+        if name in GUARDED and field.get("type") == "integer":
+            yield f"{place}/{name}"
+        if field.get("type") == "array":
+            yield from fields(field["items"], f"{place}/{name}/0")
+
+
+def guarded() -> set[tuple[str, str]]:
+    """Return path and place of each field that takes the key of a guarded row, of operations of runners."""
+    return {
+        (path, place)
+        for _, path, operation in operations()
+        if "scope `admin`" not in operation["description"]
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        for place in fields(content["schema"])
+    }
+
+
+def put(body: dict[str, Any], place: str, key: int) -> dict[str, Any]:
+    """Return the body with a key at a place such as /systems/0/instance."""
+    first, *rest = place[1:].split("/")
+    return {**body, first: [put(body.get(first, [{}])[0], f"/{rest[1]}", key)] if rest else key}
+
+
+def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):
+    """An administrator's is taken: nothing else than the right is missing."""
+    own, workload = owned["own instance"], make_workload()
+    ada, api = program(make_user("root", Role.ADMINISTRATOR), *tokens.SCOPES), program(rosa, *tokens.SCOPES)
+    keys = {"host": own.host_id, "instance": own.pk, "experiment": owned["experiment"].pk, "driver": own.host_id}
+    own_host = rosa.permit.hosts.get().pk
+    plain = owned["idle configuration"].pk
+    Instance.objects.filter(pk=own.pk).update(configuration=plain)
+    Host.objects.filter(pk=own.host_id).update(hardware=owned["hardware"])
+    start = timezone.now() + timedelta(days=365)
+    plan = {"name": "x", "workload": workload.pk, "levels": "1"}
+    bodies = {
+        "clusters/": {"name": "x", "build": "/opt/pg18/bin", "configuration": plain},
+        "experiments/": {**plan, "systems": [{"hardware": owned["hardware"].pk, "configuration": plain}]},
+        "inspections/": {"instance": owned["instance"].pk, "driver": own_host},
+        "recurrences/": {"weekdays": [0], "starts_at": "01:00"},
+        "reservations/": {"start": f"{start:%Y-%m-%dT%H:%M}", "end": f"{start + timedelta(hours=1):%Y-%m-%dT%H:%M}"},
+        "source-builds/": {"release": "17.2", "configure_options": "--without-icu"},
+        "tuning-series/": {**plan, "steps": [{"name": "memory", "settings": {"work_mem": "8MB"}}]},
+        "windows/": {"weekdays": [0], "starts_at": "01:00", "ends_at": "02:00"},
+    }
+    wrong = []
+    for path, place in sorted(guarded()):
+        body, name = bodies[path.replace("plan/", "")], place.rpartition("/")[2]
+        body = put(body, place, body.get(name) if path == "inspections/" and name == "instance" else keys[name])
+        status, tables = tried(lambda path=path, body=body: api.send("post", path, body))
+        wrong += [("taken", path, place, status, tables)] if tables or status not in (403, 422) else []
+        status, _ = tried(lambda path=path, body=body: ada.send("post", path, body))
+        wrong += [("refused", path, place, status)] if status >= 400 else []
+    assert not wrong, "\n".join(map(str, wrong))
