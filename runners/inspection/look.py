@@ -123,11 +123,13 @@ def _pooler_text(place: Place) -> str:
 {pooler_script.function(place.pooler)}look_at_pooler() {{
 section pooler_way
 (
+bounded
 export PGDATABASE={shlex.quote(database)}
 {pooler_script.identity(psql)}) > "$home/pooler.way" 2>&1 || {{
     [ -s "$home/pooler.way" ] || echo 'psql said nothing about it.' > "$home/pooler.way"
     tail -c {LONGEST_TEXT} "$home/pooler.way"
 }}
 (
+bounded
 {pooler_script.console(psql, database, '"$home/pooler.err"')})
 }}"""

@@ -13,13 +13,20 @@ if [ -s "$home/password" ]; then
     PGPASSFILE=$home/password
     export PGPASSFILE
 fi
+# What a server says fills neither disk nor memory: files of 1 MiB, and 1 GiB for each program that reads it.
+bounded() {
+    ulimit -f 2048
+    ulimit -v 1048576
+} 2> /dev/null
 # A server that takes the log-in and then says nothing is no host that is away.
-ask() {
-    timeout -k 1 18 "$bin_directory/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -d "$1" -c "$2"
+ask() (
+    bounded
+    timeout -k 1 18 "$bin_directory/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 -d "$1" -c "$2" > "$home/answer"
     code=$?
+    cat "$home/answer"
     [ "$code" != 124 ] || echo 'The server did not answer within 18 s.' >&2
-    return "$code"
-}
+    exit "$code"
+)
 if [ ! -x "$bin_directory/psql" ]; then
     section refused
     echo "There is no psql in $bin_directory of this host: probe it, and choose programs that are there."

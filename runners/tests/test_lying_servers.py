@@ -7,12 +7,16 @@ import struct
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from runners.contract import Endpoint, RunSpec, ServerSettings
 from runners.counters import MOST_BYTES, parse_snapshot, snapshot_command
+from runners.inspection import look
+from runners.inspection.answer import read
+from runners.readings import read_sections
 from runners.server_settings.script import FILE, SCRIPTS, files
 from runners.telemetry.collector import files as telemetry_files
 
@@ -32,6 +36,8 @@ class Liar:
     def __init__(self, texts: Mapping[str, str], columns: Sequence[str]) -> None:
         self.texts, self.columns = texts, columns
         self.queries: list[str] = []
+        self.floods: dict[str, tuple[bytes, bytes]] = {}
+        self.sent_bytes = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -42,7 +48,7 @@ class Liar:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            with connection, connection.makefile("rwb") as stream:
+            with suppress(OSError), connection, connection.makefile("rwb") as stream:
                 self._talk(stream)
 
     def _talk(self, stream) -> None:
@@ -53,6 +59,9 @@ class Liar:
         stream.flush()
         while stream.read(1) == b"Q":
             self.queries.append(self._take(stream).decode().rstrip("\0"))
+            for part, flood in self.floods.items():
+                if part in self.queries[-1]:
+                    self._flood(stream, *flood)
             text = next(text for part, text in self.texts.items() if part in self.queries[-1]).encode("latin-1")
             heads = b"".join(
                 name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0) for name in self.columns
@@ -62,6 +71,13 @@ class Liar:
             stream.write(_message(b"T", count + heads) + _message(b"D", count + cells))
             stream.write(_message(b"C", b"SELECT 1\0") + _message(b"Z", b"I"))
             stream.flush()
+
+    def _flood(self, stream, head: bytes, flood: bytes) -> None:
+        """Send the same bytes again and again behind a head, for as long as anybody takes them."""
+        stream.write(head)
+        while True:
+            stream.write(flood)
+            self.sent_bytes += len(flood)
 
     def _take(self, stream) -> bytes:
         return stream.read(struct.unpack("!i", stream.read(4))[0] - 4)
@@ -209,3 +225,39 @@ def test_a_folder_that_a_server_names_leads_to_no_other_file_of_the_account(tmp_
     assert done.returncode == 1, done.stderr
     assert link.is_symlink() and list((tmp_path / "named").iterdir()) == [link]
     assert (tmp_path / "secret").read_text() == "a key of the account\n"
+
+
+def _fields(kind: bytes, text: bytes) -> bytes:
+    return _message(kind, b"SNOTICE\0C00000\0M" + text + b"\0\0")
+
+
+ANNOUNCED = _message(b"T", struct.pack("!h", 1) + b"a\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0))
+MEGABYTE = 1 << 20
+ROW = _message(b"D", struct.pack("!hi", 1, MEGABYTE) + b"x" * MEGABYTE)
+# What is sent once, and what again and again.
+FLOODS = {
+    "notices": (b"", _fields(b"N", b"x" * 8000)),
+    "lengths below zero": (ANNOUNCED, b"D" + struct.pack("!i", -5)),
+    "lengths of 2 GiB": (b"", b"T" + struct.pack("!i", 2**31 - 1)),
+    "messages of no kind": (b"", _message(b"\xff", b"x")),
+    "a copy into nothing": (_message(b"H", struct.pack("!bh", 0, 1)), _message(b"d", b"x" * 8000)),
+    "rows": (ANNOUNCED, ROW),
+    "rows that nobody announced": (b"", ROW),
+    "errors": (b"", _fields(b"E", b"x" * 8000)),
+}
+# They take a second of a machine, or 18 s until the time is over.
+SLOW = {"rows", "rows that nobody announced", "a copy into nothing"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.whole) if n in SLOW else n for n in FLOODS])
+def test_a_server_whose_protocol_is_broken_ends_a_look_and_fills_nothing(lie, tmp_path, name):
+    liar = lie({"": "{}"}, COLUMNS[:1])
+    liar.floods["row_to_json"] = FLOODS[name]
+    endpoint = Endpoint("loopback", "127.0.0.1", liar.port, "x", "x")
+    text = look._text(look.Place(endpoint, str(Path(PSQL).parent)), "secret")
+    done = _carry_out(f"TMPDIR={tmp_path}; export TMPDIR\n{text}", liar, tmp_path)
+    assert len(done.stdout) < look.MOST_BYTES
+    assert read(dict(read_sections(done.stdout)), "x").errors
+    assert list(tmp_path.iterdir()) == []
+    if name == "notices":  # they stood in a file of the driver: 900 MB within the time of a look
+        assert liar.sent_bytes < 64 * MEGABYTE
