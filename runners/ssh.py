@@ -66,7 +66,7 @@ class Unreachable(Exception):  # noqa: N818  # how things stand, and no error of
     target: Target | None = None
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(_short(sentence))
+        super().__init__(storable_sentence(sentence))
 
 
 class HostKeyChanged(Exception):  # noqa: N818  # likewise
@@ -90,10 +90,10 @@ class RemoteFailure(Exception):  # noqa: N818  # likewise
         self.returncode = returncode
         self.stdout = stdout[-TAIL_BYTES:]
         self.stderr = stderr[-TAIL_BYTES:]
-        super().__init__(_short(sentence))
+        super().__init__(storable_sentence(sentence))
 
 
-def _short(sentence: str) -> str:
+def storable_sentence(sentence: str) -> str:
     """Return a sentence as it can be stored and shown: a target may have written part of it."""
     text = "".join(character if character.isprintable() else " " for character in sentence[: LONGEST_SENTENCE + 1])
     return text if len(text) <= LONGEST_SENTENCE else f"{text[:LONGEST_SENTENCE]}..."

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from runners.job import sensible
-from runners.ssh import Connections, Target
+from runners.ssh import Connections, Target, storable_sentence
 
 from .recipe import COMMIT, Recipe
 
@@ -15,7 +15,10 @@ TIMEOUT_S, MOST_BYTES, LONGEST_REASON = 90.0, 4096, 1000
 
 
 class TagError(Exception):
-    """Nobody can say which commit the tag is of; the message is a sentence."""
+    """Nobody can say which commit the tag is of; the message is a sentence, in which the host may have had its say."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(storable_sentence(sentence))
 
 
 async def resolve(connections: Connections, target: Target, recipe: Recipe) -> str:

@@ -13,8 +13,14 @@ from typing import Any
 import pytest
 
 from benchhub.bench.execute import examine
-from runners import counters, job, probe
+from runners import counters, job, observer, probe
+from runners.builds import tags, work
+from runners.builds.recipe import Recipe
+from runners.clusters.visit import HostBusyError, visit
 from runners.conftest import FakeTool, fake_spec
+from runners.contract import Cluster, Endpoint
+from runners.inspection.look import Place, look
+from runners.server_settings.put_back import put_back
 from runners.ssh import Connections, RemoteFailure, Target, Unreachable
 from tests.faults.fuzzer import Fuzzer
 
@@ -24,6 +30,10 @@ AT_A_TIME = 8
 TIMEOUT_S = 2
 ATTEMPT = job.Attempt("0b7b1f0e", 1, "work")
 TOOL = FakeTool(measure="echo result; echo progress >&2")
+# Nothing of this is there: what an honest target says of it is spoilt.
+PLACE = Place(Endpoint("loopback", "127.0.0.1", 1, "x", "x"), "/usr/bin", is_here=True, is_granted=True)
+CLUSTER = Cluster("/nonexistent/benchhub", "mark", "/usr/bin", "x")
+ORDER = work.Order(Recipe("tag", "REL_18_1", "file:///nonexistent"), 1, 60)
 
 Ask = Callable[[Connections, Target], Awaitable[Any]]
 # Each command that a target may be asked to do. A new one is a line here.
@@ -37,6 +47,13 @@ COMMANDS: dict[str, Ask] = {
     "probe": lambda connections, target: probe.probe(connections, target),
     "programs": lambda connections, target: probe.builds(connections, target, ["/usr/bin"]),
     "counters": lambda connections, target: counters.host_snapshot(connections, target, is_before=True),
+    "look at a server": lambda connections, target: look(connections, target, PLACE, None),
+    "cluster": lambda connections, target: visit(connections, target, CLUSTER, "work", "look", 5432),
+    "tag of a build": lambda connections, target: tags.resolve(connections, target, ORDER.recipe),
+    "end of a build": lambda connections, target: work.collect(connections, target, ATTEMPT, ORDER, 0),
+    "removal of a build": lambda connections, target: work.remove(connections, target, ATTEMPT, ORDER.recipe.digest),
+    "put back": lambda connections, target: put_back(connections, target, "work"),
+    "observed": lambda connections, target: observer.end(connections, target, ATTEMPT),
     "examine": lambda connections, target: examine._ask(connections, asyncio.Semaphore(1), target, "work"),
 }
 
@@ -93,7 +110,7 @@ async def _ask(ask: Ask, connections: Connections, target: Target, turn: asyncio
     async with turn:
         try:
             answer = await ask(connections, target)
-        except (RemoteFailure, Unreachable) as error:
+        except (RemoteFailure, Unreachable, HostBusyError, tags.TagError) as error:
             assert len(str(error)) < 1100
             assert str(error).isprintable()
             return
