@@ -186,3 +186,23 @@ def test_other_rows_than_the_manifest_says_leave_the_database_empty(runs, empty,
     assert tables(empty) == 0
     with psycopg.connect(url(empty)) as other:
         assert other.execute("SELECT count(*) FROM pg_proc WHERE pronamespace = 2200").fetchone() == (0,)
+
+
+@pytest.mark.whole
+def test_an_older_release_s_backup_is_brought_to_this_release(runs, empty, tmp_path):
+    older = f"older_{os.getpid()}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {older}")
+    try:
+        assert manage(older, "migrate", "bench", "0027", "-v", "0").returncode == 0
+        for app in ("accounts", "reports", "catalog", "sessions"):
+            assert manage(older, "migrate", app, "-v", "0").returncode == 0
+        done = manage(older, "backup", tmp_path / "it.backup")
+        assert done.returncode == 0, done.stderr
+        done = manage(empty, "restore", tmp_path / "it.backup")
+        assert (done.returncode, "It was taken by an older release" in done.stdout) == (0, True), done.stderr
+        for mine, theirs in zip(schema(empty)[:3], schema(connection.settings_dict["NAME"])[:3], strict=True):
+            assert set(mine) ^ set(theirs) == set()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {older} WITH (FORCE)")
