@@ -11,7 +11,7 @@ from django.conf import settings
 
 from benchhub import celery
 from benchhub.bench.additions import recurring
-from benchhub.bench.models import ArchiveRule, EndedCount, Watch
+from benchhub.bench.models import ArchiveRule, EndedCount, EndedTally, Watch
 from benchhub.bench.queue import timetable
 from benchhub.bench.queue.queue import AWAY
 from benchhub.bench.results import archive
@@ -47,6 +47,7 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
     if is_scheduled:
         _step(tidy.tidy)
         _step(EndedCount.objects.fold)
+        _step(EndedTally.objects.fold)
         _step(Watch.objects.forget)
         _step(_notify_if_due)
         _step(_archive_if_due)

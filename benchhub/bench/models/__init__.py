@@ -23,6 +23,7 @@ from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window,
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, EndedCount, State
 from .systems import Protocol, System
+from .tallies import EndedTally, RunTally
 from .webhooks import Notice, Webhook
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Design",
     "Designed",
     "EndedCount",
+    "EndedTally",
     "Event",
     "Evidence",
     "Experiment",
@@ -61,6 +63,7 @@ __all__ = [
     "Result",
     "Run",
     "RunQuerySet",
+    "RunTally",
     "RunTelemetry",
     "Series",
     "SetAside",

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import OperationalError
 
 from benchhub.bench.execute import clusters, tasks, tick, tidy, visits, workers
-from benchhub.bench.models import EndedCount, Watch
+from benchhub.bench.models import EndedCount, EndedTally, Watch
 from benchhub.bench.queue import timetable
 from benchhub.bench.webhooks import notices
 
@@ -19,6 +19,7 @@ def taken(monkeypatch):
     monkeypatch.setattr(clusters, "visit_clusters", lambda: 0)
     monkeypatch.setattr(tidy, "tidy", lambda: 0)
     monkeypatch.setattr(EndedCount.objects, "fold", lambda: None)
+    monkeypatch.setattr(EndedTally.objects, "fold", lambda: None)
     monkeypatch.setattr(Watch.objects, "forget", lambda: 0)
     monkeypatch.setattr(notices, "is_any_due", lambda: False)
     monkeypatch.setattr(timetable, "expand", lambda: 0)
