@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from django.db import connection, models
-from django.db.models import Avg, Count, Max, Min, Q
+from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Exp, Ln
 
 from .states import State
+from .tallies import RunTally
 
 Row = TypeVar("Row", bound=models.Model)
 # A plan asks for no more, and no more are added; but years of pushes may be imported under one name, and a search may
@@ -22,6 +23,7 @@ LEVEL = ("experiment_id", "system_id", "protocol_id", "clients", "rate_tps")
 # What counts is when a run was measured; of one that came without a time, when it came.
 MEASURED_AT = Coalesce("started_at", "created_at")
 ENDED_WELL = Q(kind="measure", state=State.SUCCEEDED, set_aside_at=None)
+TALLIED_WELL = Q(kind="measure", state=State.SUCCEEDED, is_aside=False, rate_tps=0)  # the same of a closed loop
 LevelKey = tuple[int, int, str, int, int]
 NEWEST = """
     SELECT newest.id FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::int[], %s::int[])
@@ -83,22 +85,28 @@ class LevelQuerySet(models.QuerySet[Row]):
         """Return the counted runs of a curve against clients. Runs of an open loop never share that axis."""
         return self.counted().filter(rate_tps=0)
 
-    def newest(self) -> Self:
-        """Return the counted ones of these runs, of each level or rate the MOST_REPEATS newest."""
-        return self.filter(among(newest_keys(self.filter(ENDED_WELL).order_by().values_list(*LEVEL).distinct())))
+    def levels(self, curves: Q) -> list[Level]:
+        """Return the levels of these curves, each with the geometric mean of its repeats, in two or three queries.
 
-    def levels(self) -> list[Level]:
-        """Return the levels of the curves that these runs are part of, each with the geometric mean of its repeats."""
-        levels = self._levels()
-        if not (long := {level.experiment for level in levels if level.repeats > MOST_REPEATS}):
+        `curves` is a condition on experiment and system.
+        """
+        ended, older = self._in_two(curves)
+        levels = ended._levels()
+        if not older:
             return levels
-        counts = {level[:4]: level.repeats for level in levels}
-        newest = self._newest_of(long)._levels()
-        others = [level for level in levels if level.experiment not in long]
-        return [*others, *(level._replace(left_out=counts[level[:4]] - level.repeats) for level in newest)]
+        newest = self.filter(among(newest_keys(older)))._levels()
+        left_out: Counter[tuple[int, int, int]] = Counter()
+        for (experiment, system, _, clients, _), number in older.items():
+            left_out[experiment, system, clients] += max(0, number - MOST_REPEATS)
+        return [*levels, *(level._replace(left_out=left_out[level[:3]]) for level in newest)]
 
-    def _newest_of(self, experiments: Collection[int]) -> Self:
-        return self.filter(experiment__in=experiments, rate_tps=0).newest()
+    def _in_two(self, curves: Q) -> tuple[Self, dict[LevelKey, int]]:
+        """Return the runs of experiments whose levels are all read whole, and how many runs levels of others have."""
+        rows = RunTally.objects.filter(curves, TALLIED_WELL).order_by().values_list(*LEVEL)
+        counts = {(*key,): number for *key, number in rows.annotate(number=Sum("runs")) if number}
+        long = {level[0] for level, number in counts.items() if number > MOST_REPEATS}
+        whole = self.filter(curves).exclude(experiment__in=long) if long else self.filter(curves)
+        return whole, {level: number for level, number in counts.items() if level[0] in long}
 
     def _levels(self) -> list[Level]:
         throughput = "result__throughput"
@@ -108,13 +116,14 @@ class LevelQuerySet(models.QuerySet[Row]):
         )
         return [Level.of_row(row) for row in levels]
 
-    def repeats(self) -> Levels:
-        """Return the throughputs of a level's repeats by (experiment, system, protocol, clients, unit)."""
-        levels = self._repeats()
-        if not (long := {level[0] for level, values in levels.items() if len(values) > MOST_REPEATS}):
-            return levels
-        others = {level: values for level, values in levels.items() if level[0] not in long}
-        return others | self._newest_of(long)._repeats()
+    def repeats(self, curves: Q) -> Levels:
+        """Return the throughputs of a level's repeats by (experiment, system, protocol, clients, unit).
+
+        `curves` is a condition on experiment and system.
+        """
+        whole, older = self._in_two(curves)
+        newest = self.filter(among(newest_keys(older)))._repeats() if older else {}
+        return whole._repeats() | newest
 
     def _repeats(self) -> Levels:
         columns = ("experiment", "system", "protocol", "clients", "result__unit")
@@ -123,7 +132,10 @@ class LevelQuerySet(models.QuerySet[Row]):
             levels[row[:-1]].append(row[-1])
         return levels
 
-    def peaks(self) -> dict[tuple[int, int], Level]:
-        """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients."""
-        levels = sorted(self.levels(), key=lambda level: (level.throughput, -level.clients))
+    def peaks(self, curves: Q) -> dict[tuple[int, int], Level]:
+        """Return the best level of each curve by (experiment, system); of equal ones that of the fewest clients.
+
+        `curves` is a condition on experiment and system.
+        """
+        levels = sorted(self.levels(curves), key=lambda level: (level.throughput, -level.clients))
         return {(level.experiment, level.system): level for level in levels}

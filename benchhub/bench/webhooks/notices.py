@@ -96,7 +96,8 @@ def _result(run: Run) -> dict[str, Any] | None:
 def _peaks(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the best level of each system: the geometric mean of its repeats, as the page of the experiment has it."""
     labels = dict(experiment.systems.values_list("pk", "label"))
-    return [{**level._asdict(), "system": labels[pk]} for (_, pk), level in experiment.runs.peaks().items()]
+    peaks = Run.objects.peaks(Q(experiment=experiment))
+    return [{**level._asdict(), "system": labels[pk]} for (_, pk), level in peaks.items()]
 
 
 def ripen() -> int:

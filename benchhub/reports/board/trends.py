@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, Sum
 from django.urls import reverse
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Level, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Level, Run, RunTally, System, levels
 
 from .cached import slot
 from .sparkline import Sparkline, sparkline
@@ -60,11 +60,12 @@ def _trends(curves: Curves, _slot: int) -> Sequence[Trend]:
 
 def _series(curves: Curves) -> dict[tuple[int, str], list[Level]]:
     """Return the peaks by (system, protocol), the oldest first."""
-    runs = Run.objects.filter(experiment__in={experiment for experiment, *_ in curves})
-    measured = runs.measured().order_by().values_list("experiment", "system", "protocol").distinct()
-    protocols = {(experiment, system): protocol for experiment, system, protocol in measured}
+    experiments = {experiment for experiment, *_ in curves}
+    measured = RunTally.objects.filter(levels.TALLIED_WELL, experiment__in=experiments).order_by()
+    rows = measured.values_list("experiment", "system", "protocol").annotate(number=Sum("runs"))
+    protocols = {(experiment, system): protocol for experiment, system, protocol, number in rows if number}
     series: dict[tuple[int, str], list[Level]] = defaultdict(list)
-    for (experiment, system), level in sorted(runs.peaks().items()):
+    for (experiment, system), level in sorted(Run.objects.peaks(Q(experiment__in=experiments)).items()):
         series[system, protocols[experiment, system]].append(level)
     return series
 

@@ -7,10 +7,9 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from benchhub.bench.models import ExperimentSystem, Found, Level, Protocol, Run
+from benchhub.bench.models import ExperimentSystem, Found, Level, Protocol, Run, RunTally
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves.runs import CurveRun
 
@@ -27,12 +26,14 @@ SEARCH = (
 
 def with_results() -> QuerySet[ExperimentSystem]:
     """Return each system of each experiment that has results, with its numbers of results and planned runs."""
-    runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system")).order_by()
+    measuring = RunTally.objects.filter(
+        experiment=OuterRef("experiment"), system=OuterRef("system"), kind=Run.Kind.MEASURE
+    )
     return (
         ExperimentSystem.objects.select_related("experiment__workload", "system__instance__host")
         .defer("system__instance__host__private_key", "system__instance__host__facts")
         .filter(result_count__gt=0)
-        .annotate(planned_count=_count(runs.filter(kind=Run.Kind.MEASURE)))
+        .annotate(planned_count=measuring.number())
     )
 
 
@@ -40,10 +41,6 @@ def finished() -> QuerySet[ExperimentSystem]:
     """Return the curves of which no run is left."""
     runs = Run.objects.filter(experiment=OuterRef("experiment"), system=OuterRef("system"))
     return with_results().exclude(Exists(runs.unfinished()))
-
-
-def _count(runs: QuerySet[Run]) -> Coalesce:
-    return Coalesce(Subquery(runs.values("experiment").annotate(count=Count("pk")).values("count")), 0)
 
 
 def of_experiment(pk: int) -> list[Key]:
@@ -67,12 +64,12 @@ def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
 
 def runs(keys: Sequence[Key]) -> list[CurveRun]:
     """Return the newest measuring runs of each level of the given curves, whatever their state."""
-    return curve_runs.read(Run.objects.filter(_any(keys), kind=Run.Kind.MEASURE))
+    return curve_runs.read(_any(keys) & Q(kind=Run.Kind.MEASURE))
 
 
 def peaks(keys: Sequence[Key]) -> dict[Key, Level]:
     """Return the level with the highest geometric mean by key."""
-    return Run.objects.filter(_any(keys)).peaks()
+    return Run.objects.peaks(_any(keys))
 
 
 def protocol_forms(digests: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -12,17 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Max, Min, Q, Window
+from django.db.models import BooleanField, ExpressionWrapper, F, FloatField, Q, Sum, Window
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, RowNumber
 
 from benchhub.analysis.doubts.doubt import Doubt, Weight
 from benchhub.analysis.words import count, word
-from benchhub.bench.models import RunQuerySet, levels
+from benchhub.bench.models import Run, RunQuerySet, RunTally, levels
 from benchhub.bench.models.states import ACTIVE, Standing, State
 
 TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_tps", "state")
+# Of a tally only whether its runs were set aside is of interest, and when it was none can tell.
+SOME_DAY = datetime.min
 LEFT_NOTHING: Mapping[str, Any] = {
+    "pk": 0,
     "started_at": None,
     "delivery_id": None,
     "source": "",
@@ -105,23 +108,27 @@ NAMES = CurveRun._fields[: CurveRun._fields.index("runs")]
 COLUMNS = tuple(f"result__{name}" if name in OF_RESULT else name for name in NAMES)
 
 
-def read(runs: RunQuerySet) -> list[CurveRun]:
-    """Return these runs, by experiment and in the order of the plan, and then tallies of those that are not rows.
+def read(curves: Q) -> list[CurveRun]:
+    """Return the runs of these curves, by experiment and in the order of the plan, then tallies of what is no row.
 
-    It takes two queries, or up to four where some runs are too many. Runs of an open loop are tallies alone.
+    `curves` is a condition on experiment, system, kind and rate. It takes two queries, or up to four where some runs
+    are too many. Runs of an open loop are tallies alone.
     """
-    tallies = _tallies(runs)
-    rows = _rows(runs, tallies)
+    tallies = _tallies(curves)
+    rows = _rows(Run.objects.filter(curves), tallies)
     return [*rows, *_without_rows(tallies, rows)]
 
 
-def _tallies(runs: RunQuerySet) -> list[CurveRun]:
+def _tallies(curves: Q) -> list[CurveRun]:
     """Return a row for all runs that are alike."""
-    alike = runs.order_by().values(*TALLY, is_aside=IS_ASIDE)
-    rows = alike.annotate(
-        pk=Min("id"), runs=Count("id"), expected_s=Max("expected_s"), set_aside_at=Max("set_aside_at")
-    )
-    return [CurveRun(**{name: row[name] for name in row if name != "is_aside"}, **LEFT_NOTHING) for row in rows]
+    alike = RunTally.objects.filter(curves).order_by().values(*TALLY, "is_aside")
+    rows = alike.annotate(number=Sum("runs"), load_s=Sum("load_s"))
+    return [_tally(**row) for row in rows if row["number"]]
+
+
+def _tally(*, number: int, load_s: int, is_aside: bool, **columns: Any) -> CurveRun:
+    set_aside_at = SOME_DAY if is_aside else None
+    return CurveRun(**columns, **LEFT_NOTHING, runs=number, expected_s=load_s // number, set_aside_at=set_aside_at)
 
 
 def _without_rows(tallies: Sequence[CurveRun], rows: Sequence[CurveRun]) -> Iterator[CurveRun]:
@@ -204,13 +211,9 @@ class Counts(NamedTuple):
 def counts(runs: Sequence[CurveRun]) -> Counts:
     """Count the runs, those included that tallies stand for and those that are not read."""
     numbers: Counter[str] = Counter()
-    older: dict[tuple[int, int, str, int], int] = {}
     for run in runs:
-        end = _end(run)
-        numbers[end] += run.runs
-        if run.left_out and end == "measured":
-            older[run.level] = run.left_out
-    left_out = sum(older.values())
+        numbers[_end(run)] += run.runs
+    left_out = sum(_older(runs).values())
     return Counts(
         runs=numbers.total() + left_out,
         aside=numbers["aside"],
@@ -222,6 +225,11 @@ def counts(runs: Sequence[CurveRun]) -> Counts:
     )
 
 
+def _older(runs: Sequence[CurveRun]) -> dict[tuple[int, int, str, int], int]:
+    """Return how many measured runs of each level are not read."""
+    return {run.level: run.left_out for run in runs if run.left_out and run.is_measured}
+
+
 def _end(run: CurveRun) -> str:
     """Return how a run ended as far as it is counted apart; failed is what ended by itself and is no point."""
     if run.set_aside_at:
@@ -231,6 +239,17 @@ def _end(run: CurveRun) -> str:
     if run.state == State.CANCELLED:
         return "cancelled"
     return "failed" if run.is_final else "unfinished"
+
+
+def added(runs: Sequence[CurveRun], repeats: int) -> int:
+    """Count the measuring runs of levels that have more than so many repeats, beyond these."""
+    numbers: Counter[tuple[int, int, int]] = Counter()
+    for run in runs:
+        if run.kind == Run.Kind.MEASURE:
+            numbers[run.system_id, run.clients, run.rate_tps] += run.runs
+    for (_, system, _, clients), number in _older(runs).items():
+        numbers[system, clients, 0] += number
+    return sum(max(0, number - repeats) for number in numbers.values())
 
 
 def doubts(runs: Sequence[CurveRun]) -> Iterator[Doubt]:

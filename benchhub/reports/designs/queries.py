@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from benchhub.bench.models import Design, ExperimentSystem, Run
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves.runs import CurveRun
@@ -9,7 +11,8 @@ from benchhub.reports.curves.runs import CurveRun
 
 def runs(design: Design) -> list[CurveRun]:
     """Return the runs of all parts that are points of a curve, with their results."""
-    return curve_runs.read(Run.objects.filter(experiment__design=design).measured())
+    rows = curve_runs.read(Q(experiment__design=design, kind=Run.Kind.MEASURE, rate_tps=0))
+    return [run for run in rows if run.is_measured]
 
 
 def systems(design: Design) -> list[ExperimentSystem]:

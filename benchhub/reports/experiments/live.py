@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Exists, Max, OuterRef
 from django.utils import timezone
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Run
+from benchhub.bench.models import Experiment, ExperimentSystem, Run, RunTally
 from benchhub.bench.models.states import State
 from benchhub.bench.queue.progress import expected_end, seconds_left, tallies
 from benchhub.bench.run_page.live import rates_of, slot, unit_of
@@ -64,7 +64,7 @@ def end_epoch_s(active: Sequence[Run]) -> int | None:
     now, extras = timezone.now(), Run.objects.extras_s([experiment.pk])
     started = [run for run in active if run.started_at]
     last_end = max((expected_end(run, now, extras) or now for run in started), default=now)
-    others = tallies(experiment.runs.exclude(pk__in=[run.pk for run in started]))
+    others = tallies(RunTally.objects.filter(experiment=experiment).exclude(pk__in=[-run.pk for run in started]))
     end_s = last_end.timestamp() + seconds_left(others, experiment.rest_s)
     return ROUNDED_S * round(end_s / ROUNDED_S)
 

@@ -15,11 +15,12 @@ from benchhub.analysis.curves.curve import Curve
 from benchhub.analysis.protocol.digest import labels
 from benchhub.analysis.statistics import resemblance
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
-from benchhub.bench.models import Experiment, Run, System, Worker
+from benchhub.bench.models import Experiment, Run, RunTally, System, Worker
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.queue.progress import tallies
 from benchhub.reports.comparison.answers.fastest import Fastest, fastest
 from benchhub.reports.curves import curves, figures, latencies, sweeps
+from benchhub.reports.curves import runs as runs_of_curves
 from benchhub.reports.curves.curves import SystemCurve
 from benchhub.reports.curves.figures import Figure
 from benchhub.reports.curves.runs import CurveRun
@@ -78,7 +79,7 @@ class ExperimentPage:
 
     @cached_property
     def progress(self) -> Progress:
-        rows = tallies(self.experiment.runs.all())
+        rows = tallies(RunTally.objects.filter(experiment=self.experiment))
         is_live = any(row.state not in FINAL for row in rows)
         return progress(rows, self.experiment.rest_s, is_worked_on=not is_live or self._is_worked_on())
 
@@ -97,7 +98,7 @@ class ExperimentPage:
     @cached_property
     def added(self) -> int:
         """Count the runs beyond the repeats of the plan; a plan that grows has none."""
-        return 0 if self.experiment.grows else queries.added(self.experiment)
+        return 0 if self.experiment.grows else runs_of_curves.added(self.runs, self.experiment.repeats)
 
     @cached_property
     def sweeps(self) -> list[sweeps.Sweep]:

@@ -8,21 +8,20 @@ from typing import Any
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import (
     BooleanField,
-    Count,
     Exists,
     ExpressionWrapper,
     F,
-    IntegerField,
     Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
+    Sum,
     TextField,
 )
 from django.db.models.functions import Coalesce
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, System
+from benchhub.bench.models import Experiment, ExperimentSystem, Growth, Protocol, Run, RunTally, System
 from benchhub.bench.models.states import FINAL, State
 from benchhub.reports.curves import runs as runs_of_curves
 from benchhub.reports.curves.runs import CurveRun
@@ -57,8 +56,7 @@ def experiments() -> QuerySet[Experiment]:
 
 
 def _run_count(condition: Q) -> Coalesce:
-    runs = Run.objects.filter(condition, experiment=OuterRef("pk")).order_by().values("experiment")
-    return Coalesce(Subquery(runs.annotate(count=Count("pk")).values("count")), 0, output_field=IntegerField())
+    return RunTally.objects.filter(condition, experiment=OuterRef("pk")).number()
 
 
 def _system_labels() -> Subquery:
@@ -113,18 +111,18 @@ def runs(experiment: Experiment) -> QuerySet[Run]:
 
 def curve_runs(experiment: Experiment) -> list[CurveRun]:
     """Return the runs that its curves are made of, in the order of the plan: the newest of each level."""
-    return runs_of_curves.read(experiment.runs.all())
+    return runs_of_curves.read(Q(experiment=experiment))
 
 
 def protocols(experiment: Experiment) -> list[str]:
     """Return the digests of the protocols that its curves are measured by, in the order of the plan."""
-    measuring = experiment.runs.filter(kind=Run.Kind.MEASURE, rate_tps=0).order_by().values_list("protocol")
-    return [digest for digest, _ in measuring.annotate(first=Min("position")).order_by("first")]
-
-
-def added(experiment: Experiment) -> int:
-    """Count the measuring runs beyond the repeats of the plan."""
-    return experiment.runs.filter(kind=Run.Kind.MEASURE, repeat__gt=experiment.repeats).count()
+    measuring = Q(experiment=experiment, kind=Run.Kind.MEASURE, rate_tps=0)
+    rows = RunTally.objects.filter(measuring).order_by().values_list("protocol").annotate(number=Sum("runs"))
+    digests = [digest for digest, number in rows if number]
+    if len(digests) < 2:
+        return digests
+    firsts = Run.objects.filter(measuring).order_by().values_list("protocol").annotate(first=Min("position"))
+    return [digest for digest, _ in firsts.order_by("first")]
 
 
 def is_out_of_sight(experiment: Experiment) -> bool:

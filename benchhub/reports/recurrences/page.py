@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from urllib.parse import urlencode
 
+from django.db.models import Q
 from django.urls import reverse
 
 from benchhub.analysis.statistics.spread import Spread, summarise
@@ -76,7 +77,7 @@ class RecurrencePage:
     @cached_property
     def _peaks(self) -> Mapping[int, tuple[tuple[System, Occasion], ...]]:
         times = {experiment.pk: experiment.created_at for experiment in self.experiments}
-        best = _best(Run.objects.filter(experiment__in=self._keys).repeats())
+        best = _best(Run.objects.repeats(Q(experiment__in=self._keys)))
         systems = list(self.experiment.systems.all())
         by_experiment: dict[int, tuple[tuple[System, Occasion], ...]] = {}
         for series, system in enumerate(systems):

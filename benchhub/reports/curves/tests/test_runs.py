@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
 from benchhub.bench import testing
@@ -85,9 +86,9 @@ def test_page_csv_and_means_in_the_database_leave_out_the_same_runs_and_say_so(e
     [group] = page.groups(experiment, queries.curve_runs(experiment), queries.systems(experiment))
     rows = [row.split(",")[-1] for row in csv.curves_csv([group]).splitlines()]
     assert rows == ["left_out", "1", "0"]
-    [peak] = experiment.runs.peaks().values()
+    [peak] = Run.objects.peaks(Q(experiment=experiment)).values()
     assert (peak.throughput, peak.repeats, peak.left_out) == (pytest.approx(800.0), MOST, 1)
-    assert sorted(experiment.runs.repeats().values()) == [[200.0], [400.0, 800.0, 1600.0]]
+    assert sorted(Run.objects.repeats(Q(experiment=experiment)).values()) == [[200.0], [400.0, 800.0, 1600.0]]
     text = " ".join(texts(experiment))
     assert "1 older run is in the list of runs, and in no line, mean or price" in text
     assert "4 of 17 runs failed" in text  # the one that is left out has not failed
@@ -122,7 +123,7 @@ def test_each_protocol_has_levels_of_its_own(experiment, system):
 
 
 def test_runs_that_left_nothing_are_one_row_for_all_that_are_alike(experiment):
-    rows = curve_runs.read(experiment.runs.all())
+    rows = curve_runs.read(Q(experiment=experiment))
     assert [row.runs for row in rows if row.has_result] == [1, 1, 1, 1]
     tallies = {row.state: row.runs for row in rows if not row.has_result}
     assert tallies == {"failed": 4, "cancelled": 4, "queued": 4} and len(rows) == 7
@@ -134,17 +135,17 @@ def test_a_run_that_ends_while_runs_are_counted_is_counted_once_and_none_has_fai
     runs = [testing.make_run(experiment, system, 8, repeat) for repeat in (1, 2, 3, 4)]
     for run in runs[:2]:
         testing.succeeded(run, 100.0)
-    tallies = curve_runs._tallies(experiment.runs.all())
+    tallies = curve_runs._tallies(Q(experiment=experiment))
     testing.succeeded(runs[2], 100.0)
     monkeypatch.setattr(curve_runs, "_tallies", lambda _: tallies)  # as they were before the rows are read
-    counts = curve_runs.counts(curve_runs.read(experiment.runs.all()))
+    counts = curve_runs.counts(curve_runs.read(Q(experiment=experiment)))
     assert (counts.runs, counts.measured, counts.unfinished, counts.failed) == (4, 3, 1, 0)
 
 
 def test_the_first_run_that_ends_while_runs_are_counted_has_a_row_and_no_tally(system, monkeypatch):
     experiment = testing.make_experiment([system], client_levels=[8])
     run = testing.make_run(experiment, system, 8, 1)
-    tallies = curve_runs._tallies(experiment.runs.all())
+    tallies = curve_runs._tallies(Q(experiment=experiment))
     testing.succeeded(run, 100.0)
     monkeypatch.setattr(curve_runs, "_tallies", lambda _: tallies)
-    assert [(row.pk, row.runs) for row in curve_runs.read(experiment.runs.all())] == [(run.pk, 1)]
+    assert [(row.pk, row.runs) for row in curve_runs.read(Q(experiment=experiment))] == [(run.pk, 1)]

@@ -18,7 +18,7 @@ LIST_QUERIES = 5  # session, user, count, page, anything left to run
 LIST = "/experiments/"
 # Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets;
 # count, page; counts by state, repeats that were added; limits
-EXPERIMENT_QUERIES = 18
+EXPERIMENT_QUERIES = 17
 
 
 @pytest.fixture
