@@ -1,4 +1,4 @@
-"""What has become due since the last look: steps of plans that grow, loads of data sets, builds, and runs."""
+"""What has become due since the last look: steps of plans that grow, builds, loads of data sets, and runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from . import builds, data_sets
 def reserve() -> list[int]:
     """Plan what has become due, then reserve what may run, builds first; returns the keys of the runs reserved."""
     growth.grow()
-    data_sets.load_anew()
     builds.take_turns()
+    data_sets.load_anew()  # where the rest of a host is over, which builds have ended
     return queue.reserve()

@@ -282,9 +282,9 @@ class Run(SetAside, Standing):
             models.Index(fields=["experiment", "position"], condition=Q(state="queued"), name="run_queue"),
             # What the queue asks of all that waits, however much that is: gates.ALIKE, and what waits for whom.
             models.Index(
-                fields=["experiment", "system", "kind", "is_canary", "expected_s", "position", "id"],
+                fields=["system", "experiment", "kind", "is_canary", "expected_s", "position", "id"],
                 condition=Q(state="queued"),
-                name="run_candidate",
+                name="run_next",
             ),
             models.Index(
                 *(F(name) for name in LEVEL),

@@ -14,34 +14,66 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.query import RawQuerySet
 
-from benchhub.bench.models import QUEUE_ORDER, Hold, Run, RunQuerySet
+from benchhub.bench.models import QUEUE_ORDER, Run, RunQuerySet
 from benchhub.catalog.models import DataSet
 
 from .data import is_occupied
-from .needs import DRIVER, IS_APART, SERVER, resource
+from .needs import DRIVER, IS_APART, SERVER
 from .registry import CONTENTION, GATES, is_ungranted, ready, truth, with_gates
 
 # Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
-ALIKE = ("experiment", "system", "kind", "is_canary", "expected_s")
-# From the first of each to the first of the next, by the index `run_candidate`: DISTINCT would read all that wait.
-FIRST_OF_ALIKE = """
-    WITH RECURSIVE alike AS (
-        (
-            SELECT experiment_id, system_id, kind, is_canary, expected_s, id FROM bench_run WHERE state = 'queued'
-            ORDER BY experiment_id, system_id, kind, is_canary, expected_s, position LIMIT 1
-        )
+ALIKE = ("system", "experiment", "kind", "is_canary", "expected_s")
+# From each system of which a run waits to the next, and from the first of its runs that are alike to the first of the
+# next, by the index `run_next`: DISTINCT would read all that wait. No system is asked for by `=`, as the database would
+# then take another index for the order.
+WAITING_SYSTEMS = """
+    WITH RECURSIVE waiting AS (
+        (SELECT system_id FROM bench_run WHERE state = 'queued' ORDER BY system_id LIMIT 1)
+        UNION ALL
+        SELECT later.system_id FROM waiting CROSS JOIN LATERAL (
+            SELECT run.system_id FROM bench_run AS run
+            WHERE run.state = 'queued' AND run.system_id > waiting.system_id ORDER BY run.system_id LIMIT 1
+        ) AS later
+    )
+"""
+FIRST_OF_ALIKE = (
+    WAITING_SYSTEMS
+    + """, alike AS (
+        SELECT first.* FROM waiting JOIN bench_system AS system ON system.id = waiting.system_id CROSS JOIN LATERAL (
+            SELECT run.system_id, run.experiment_id, run.kind, run.is_canary, run.expected_s, run.id
+            FROM bench_run AS run WHERE run.state = 'queued' AND run.system_id >= waiting.system_id
+            ORDER BY run.system_id, run.experiment_id, run.kind, run.is_canary, run.expected_s, run.position LIMIT 1
+        ) AS first WHERE {systems}
         UNION ALL
         SELECT later.* FROM alike CROSS JOIN LATERAL (
-            SELECT run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.id
+            SELECT run.system_id, run.experiment_id, run.kind, run.is_canary, run.expected_s, run.id
             FROM bench_run AS run
             WHERE run.state = 'queued'
-                AND (run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s)
-                    > (alike.experiment_id, alike.system_id, alike.kind, alike.is_canary, alike.expected_s)
-            ORDER BY run.experiment_id, run.system_id, run.kind, run.is_canary, run.expected_s, run.position LIMIT 1
-        ) AS later
+                AND (run.system_id, run.experiment_id, run.kind, run.is_canary, run.expected_s)
+                    > (alike.system_id, alike.experiment_id, alike.kind, alike.is_canary, alike.expected_s)
+            ORDER BY run.system_id, run.experiment_id, run.kind, run.is_canary, run.expected_s, run.position LIMIT 1
+        ) AS later WHERE later.system_id = alike.system_id
     )
     SELECT id FROM alike
 """
+)
+ALL_SYSTEMS = "true"
+OF_FREE_DRIVERS = "NOT EXISTS (SELECT FROM bench_hold AS hold WHERE hold.resource = 'host:' || system.driver_id)"
+APART = (
+    WAITING_SYSTEMS
+    + """
+    SELECT waiting.system_id FROM waiting JOIN bench_system AS system ON system.id = waiting.system_id
+    JOIN catalog_instance AS instance ON instance.id = system.instance_id
+    WHERE instance.host_id IS DISTINCT FROM system.driver_id LIMIT 1
+"""
+)
+OF_FREE = FIRST_OF_ALIKE.format(systems=OF_FREE_DRIVERS)
+# So many of the first in the queue may be promised what they need; the others move up.
+FIRST_IN_QUEUE = f"""
+    SELECT run.id FROM bench_run AS run JOIN bench_experiment AS experiment ON experiment.id = run.experiment_id
+    WHERE run.id IN ({FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS)})
+    ORDER BY experiment.priority DESC, coalesce(experiment.place, experiment.id), experiment.id, run.position LIMIT 200
+"""  # nosec B608  # made of constants
 WAITING_FIELDS = (
     *("id", "experiment_id", "system_id", "kind", "clients", "repeat", "rate_tps", "state", "started_at", "expected_s"),
 )
@@ -49,19 +81,19 @@ Statement = tuple[str, tuple[Any, ...]]
 KEYS: list[int] = []  # in the values of a statement: the place of keys that go with it
 
 
-def candidates() -> RunQuerySet:
+def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS)) -> RunQuerySet:
     """Return the queued runs among which the next one is: of those that are alike the first, and the first granted.
 
     Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand. What a run would
     change stands in its spec, which is not read of all: only where the first waits for a grant is another looked for.
+    `first` is the statement that finds the first of those that are alike, made of the constants of this module.
     """
-    first = RawSQL(FIRST_OF_ALIKE, ())  # nosec B611  # a constant
-    ungranted = Run.objects.filter(is_ungranted(), pk__in=first)
+    ungranted = Run.objects.filter(is_ungranted(), pk__in=RawSQL("SELECT id FROM first_keys", ()))
     granted = Run.objects.queued().annotate(is_ungranted=truth(is_ungranted())).filter(is_ungranted=False)
     others, values = _first_of_alike(granted.filter(system__in=ungranted.values("system"))).query.sql_with_params()
     # Both in one subquery: with two of them the database would go through all that wait.
-    both = RawSQL(f"{FIRST_OF_ALIKE} UNION ALL ({others})", values)  # nosec B608 B611  # the second is Django's
-    return Run.objects.queued().filter(pk__in=both)
+    both = f"WITH first_keys AS MATERIALIZED ({first}) SELECT id FROM first_keys UNION ALL ({others})"  # nosec B608
+    return Run.objects.queued().filter(pk__in=RawSQL(both, values))  # nosec B611  # constants, and Django's own
 
 
 def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
@@ -90,16 +122,9 @@ def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
     return Run.objects.raw(f"SELECT * FROM ({statement}) AS gated WHERE id = ANY(%s)", (*values, list(keys)))
 
 
-@cache
-def _statement_of_apart() -> Statement:
-    """Find a run that drives a server elsewhere: of what waits the first of those that are alike are asked, no more."""
-    first = Run.objects.filter(IS_APART, pk__in=RawSQL(FIRST_OF_ALIKE, ()))  # nosec B611  # a constant
-    return first.order_by().values("pk")[:1].query.sql_with_params()
-
-
 def has_apart() -> bool:
     """Tell whether a queued run drives a server that is not on its driver."""
-    return bool(_keys(_statement_of_apart()))
+    return bool(_keys((APART, ())))
 
 
 def next_contended() -> list[Run]:
@@ -137,8 +162,7 @@ def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
 @cache
 def _statement_of_free() -> Statement:
     """Find the candidates whose driver has no run now."""
-    held = Hold.objects.filter(resource=resource("host", DRIVER))
-    return candidates().filter(~Exists(held)).values("pk").query.sql_with_params()
+    return candidates(OF_FREE).values("pk").query.sql_with_params()
 
 
 @cache
@@ -149,10 +173,10 @@ def _statement_of_next() -> Statement:
 
 @cache
 def _statement_of_other_data() -> Statement:
-    """Find the candidates on instances with a data set of another recipe."""
+    """Find the candidates on instances with a data set of another recipe; of busy drivers that has time."""
     others = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
     others = others.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
-    planned = candidates().exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
+    planned = candidates(OF_FREE).exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
     return planned.filter(Exists(others)).values("pk").query.sql_with_params()
 
 
@@ -179,8 +203,8 @@ def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
 
 @cache
 def _statement_of_overtaken() -> Statement:
-    """Find the candidates that need two hosts, or data sets that belong to others."""
-    return candidates().filter(IS_APART | is_occupied()).values("pk").query.sql_with_params()
+    """Find the candidates, of the first in the queue, that need two hosts, or data sets that belong to others."""
+    return candidates(FIRST_IN_QUEUE).filter(IS_APART | is_occupied()).values("pk").query.sql_with_params()
 
 
 @cache

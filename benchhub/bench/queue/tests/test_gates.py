@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchhub.bench import testing
+from benchhub.bench.additions import due
 from benchhub.bench.models import Event, Experiment, Run, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue, timetable
@@ -240,6 +242,32 @@ def test_gates_are_asked_of_the_first_of_runs_that_are_alike(run):
     Run.objects.filter(pk=run.pk).update(state="cancelled")
     assert set(gates.candidates()) == {later[0], longer, other}
     assert gates.keys_of_next() == [later[0].pk]
+
+
+def reads_of_a_tick():
+    """Return the number of statements of a tick on hosts that are busy, and of the runs that they read."""
+    fetched = "SELECT pg_stat_get_xact_tuples_fetched('bench_run'::regclass)"
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")  # as where runs are many
+        cursor.execute(fetched)
+        [before] = cursor.fetchone()
+        with CaptureQueriesContext(connection) as queries:
+            assert due.reserve() == []
+        cursor.execute(fetched)
+        [after] = cursor.fetchone()
+    return len(queries), after - before
+
+
+def test_a_tick_asks_as_little_of_many_experiments_in_the_queue_as_of_few(host):
+    system = new_system(host)
+    reads = []
+    for _ in range(3):
+        for experiment in (new_experiment() for _ in range(5)):
+            for position in range(1, 5):
+                new_run(experiment, system, position, expected_s=600)
+        queue.reserve()
+        reads.append(reads_of_a_tick())
+    assert reads[0] == reads[1] == reads[2]
 
 
 @pytest.mark.parametrize(("grant", "change"), [("reload", {"restart": []}), ("none", None)])
