@@ -79,7 +79,8 @@ bench-slow: venv
 	@$(RUN) -m benchmarks.slow
 
 bench-warehouse: venv
-	@$(RUN) -m benchmarks.warehouse $(if $(SIZES),--sizes $(SIZES))
+	@$(RUN) -m benchmarks.warehouse $(if $(SIZES),--sizes $(SIZES)) $(if $(KILLS),--kills $(KILLS)) \
+		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 bench-memory: venv
 	@$(RUN) -m benchmarks.memory

@@ -77,7 +77,7 @@ def _peer(url: str) -> float | str:
         try:
             with codespeed.served(Path(folder), url) as door:
                 requests = range(CLIENTS + 1)  # it takes a minute for what BenchHub takes in a second or two
-                return _rate(door, [codespeed.body(_results("numbers", n), n) for n in requests])
+                return _rate(door, [codespeed.body(results("numbers", n), n) for n in requests])
         except (codespeed.NotHereError, web.NoAnswerError, OSError) as error:
             return str(error)
 
@@ -131,10 +131,10 @@ def _rate(door: Door, bodies: list[bytes]) -> float:
 
 
 def _bodies(kind: str) -> list[bytes]:
-    return ["\n".join(map(json.dumps, _results(kind, n))).encode() for n in range(CLIENTS * REQUESTS + 1)]
+    return ["\n".join(map(json.dumps, results(kind, n))).encode() for n in range(CLIENTS * REQUESTS + 1)]
 
 
-def _results(kind: str, request: int) -> list[dict[str, object]]:
+def results(kind: str, request: int) -> list[dict[str, object]]:
     """Return results of 50 levels, 20 repeats each, as a sweep gives them."""
     return [_line(kind, request, number) for number in range(LINES)]
 

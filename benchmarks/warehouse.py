@@ -6,7 +6,8 @@ years of pushes leave under one name. Each address is asked of Django itself,
 without a web server: the median and the worst of `REQUESTS`, after one that warms up. Limits:
 the worst answer within 100 ms at the largest size, and medians there at most 1.5 times those of the smallest, or 10 ms
 more. A tick and the growth of the process's memory are told beside them. `--sizes 10000 100000` chooses others,
-`--profile NAME` prints the statements of addresses with their times.
+`--profile NAME` prints the statements of addresses with their times, `--kills 20` and `--minutes 10` do what
+`endurance` says.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks import endurance
 from benchmarks.compared import warehouse
 
 SIZES = (10_000, 100_000, 1_000_000)
 RUNS, HOSTS, SYSTEMS_OF_HOST, QUEUED, REQUESTS = 80, 50, 4, 2000, 7
 PUSHES, TICK = 250, "a tick"  # so many times the runs of the first experiment
 LIMIT_MS, LIMIT_GROWTH, SLACK_MS = 100.0, 1.5, 10.0
-# What triggers would have counted, had they not been off.
-ENDED = """
-    WITH earlier AS (DELETE FROM bench_endedcount)
-    INSERT INTO bench_endedcount (state, number) SELECT state, count(*) FROM bench_run
-    WHERE state IN ('succeeded', 'failed', 'cancelled', 'lost') GROUP BY state
-"""
+# Rows are copied without a look at references and rules, which the prototype keeps; but ended runs are counted.
+COPYING = (
+    "ALTER TABLE bench_run ENABLE ALWAYS TRIGGER run_ended_at_once",
+    "SET session_replication_role = replica",
+)
+COPIED = ("SET session_replication_role = DEFAULT", "ANALYZE")
 ADDRESSES: Mapping[str, str] = {
     "home": "/",
     "calendar": "/calendar/",
@@ -73,6 +75,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--queued", type=int, default=QUEUED)
+    parser.add_argument("--kills", type=int, default=0, help="of a web process while results come in")
+    parser.add_argument("--minutes", type=float, default=0, help="of reading all addresses over HTTP")
+    parser.add_argument("--seed", type=int, default=1, help="of both")
     parser.add_argument("--profile", nargs="+", default=(), help="addresses by their names")
     options = parser.parse_args()
     with warehouse():
@@ -87,7 +92,10 @@ def main() -> int:
                 times[size] = {name: _asked(address.format(**names)) for name, address in ADDRESSES.items()}
                 times[size][TICK] = _ticked()
                 print(f"  memory {_memory_mb():.0f} MB")
-    return 0 if options.profile else _report(times)
+        addresses = [address.format(**names) for address in ADDRESSES.values()]
+        endured = [endurance.kills(options.kills, options.seed)] if options.kills else []
+        endured += [endurance.readers(options.minutes, addresses, options.seed)] if options.minutes else []
+    return max(0 if options.profile else _report(times), 0 if all(endured) else 1)
 
 
 def _report(times: Mapping[int, Mapping[str, tuple[float, float]]]) -> int:
@@ -144,10 +152,8 @@ def _pushes(prototype: Any) -> int:
                 throughput="r.throughput * (1 + ((n * 37) % 50) / 1000.0)"),
     ]  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
-        for statement in statements:
+        for statement in (*COPYING, *statements, *COPIED):
             cursor.execute(statement)
-        cursor.execute("SET session_replication_role = DEFAULT")
     return int(key)
 
 
@@ -175,16 +181,16 @@ def _filled(size: int, queued: int, names: Mapping[str, int]) -> float:
     """Copy the prototype until there are so many runs; returns the seconds it took."""
     from django.db import connection
 
+    from benchhub.bench.models import EndedCount, EndedTally
+
     begun_s = time.perf_counter()
     with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
         cursor.execute("SELECT count(*) FROM bench_experiment")
         present = cursor.fetchone()[0]
-        for statement in _statements(present, size // RUNS, queued, names["experiment"]):
+        for statement in (*COPYING, *_statements(present, size // RUNS, queued, names["experiment"]), *COPIED):
             cursor.execute(statement)
-        cursor.execute("SET session_replication_role = DEFAULT")
-        cursor.execute(ENDED)
-        cursor.execute("ANALYZE")
+    EndedCount.objects.fold()
+    EndedTally.objects.fold()
     return time.perf_counter() - begun_s
 
 

@@ -15,6 +15,7 @@ from benchhub.embedded import ports
 
 PATIENCE_S = 60
 OWN = "benchhub.wsgi"
+OWN_SERVER = ("benchhub.serve", "--listen", "127.0.0.1:{port}")
 # As many threads as a process of ours has.
 ONE_PROCESS = ("--workers", "1", "--threads", "8")
 
@@ -39,17 +40,25 @@ def served(python: Path, application: str, folder: Path, environment: Mapping[st
 
     Raises NoAnswerError.
     """
+    peer = ("gunicorn", application, "--bind", "127.0.0.1:{port}", *ONE_PROCESS, "--log-level", "warning")
+    with process(python, OWN_SERVER if application == OWN else peer, folder, environment) as (port, _):
+        yield port
+
+
+@contextmanager
+def process(
+    python: Path, words: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Yield the port of a web process and itself, which may be killed meanwhile. Raises NoAnswerError."""
     port = ports.free_port()
-    words = ["gunicorn", application, "--bind", f"127.0.0.1:{port}", *ONE_PROCESS, "--log-level", "warning"]
-    if application == OWN:
-        words = ["benchhub.serve", "--listen", f"127.0.0.1:{port}"]
-    web = subprocess.Popen([str(python), "-m", *words], cwd=folder, env=dict(environment))
+    command = [str(python), "-m", *(word.format(port=port) for word in words)]
+    child = subprocess.Popen(command, cwd=folder, env=dict(environment))
     try:
         _wait_for(port)
-        yield port
+        yield port, child
     finally:
-        web.terminate()
-        web.wait(PATIENCE_S)
+        child.terminate()
+        child.wait(PATIENCE_S)
 
 
 def _wait_for(port: int) -> None:

@@ -1,0 +1,217 @@
+"""What a web process goes through beside a warehouse of many runs: killed while results come in, and read for minutes.
+
+`make bench-warehouse KILLS=20 MINUTES=10` does both at its largest size. A delivery whose process is killed (`kill -9`)
+at a moment that the seed chooses must be stored whole or not at all, and once when it is sent again with its key.
+Readers ask for all addresses in turns of their own. Limits: every answer is one, and the process has at the end at most
+GROWTH times the memory (PSS) that it had after the first fifth of the time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+from benchmarks import api, web
+from benchmarks.memory import family, pss_mb
+
+LINES, READERS, GROWTH, PATIENCE_S = 2000, 4, 1.1, 600
+SAMPLES = 60
+DELIVERIES = "/api/v1/deliveries/"
+
+
+@contextmanager
+def _web() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    with web.process(Path(sys.executable), web.OWN_SERVER, api.CLONE, os.environ) as served:
+        yield served
+
+
+# --- killed while results come in --------------------------------------------------------------------------------
+
+
+def kills(number: int, seed: int) -> bool:
+    """Kill a web process so many times, each while it takes LINES results; tell whether nothing was lost or halved."""
+    draw, token = random.Random(seed), _token()
+    whole_s, outcomes, faults = _undisturbed_s(token), [], []
+    for kill in range(1, number + 1):
+        before, moment = _stored(), draw.uniform(0, 1.1)
+        with _web() as (port, child):
+            sending = threading.Thread(target=_send, args=(port, token, kill))
+            sending.start()
+            time.sleep(moment * whole_s)
+            child.kill()
+            sending.join()
+        after = _stored_when_idle()
+        outcomes.append("whole" if after != before else "none")
+        faults += _faults(kill, "killed", before, after, {0, LINES})
+        with _web() as (port, _):
+            status = _send(port, token, kill)
+        faults += [] if status == 201 else [f"kill {kill}: sent again it was answered {status}"]
+        faults += _faults(kill, "sent again", before, _stored_when_idle(), {LINES})
+    kept = outcomes.count("whole")
+    print(f"{number} kills (seed {seed}) within {whole_s:.1f} s: {kept} stored whole, {number - kept} not at all")
+    print("\n".join(faults) or "nothing lost, halved or doubled, also when it was sent again")
+    return not faults
+
+
+def _faults(kill: int, moment: str, before: Counts, after: Counts, allowed: set[int]) -> list[str]:
+    """Say what is not as it should be: runs, results, attempts and tallies of one number, and a delivery for them."""
+    runs, *others, deliveries = (later - earlier for earlier, later in zip(before, after, strict=True))
+    if runs in allowed and set(others) == {runs} and deliveries == bool(runs):
+        return []
+    return [f"kill {kill}, {moment}: {runs} runs; attempts, results, tallied: {others}; {deliveries} deliveries"]
+
+
+Counts = tuple[int, ...]
+
+
+def _stored() -> Counts:
+    from django.db.models import Sum
+
+    from benchhub.bench.models import Attempt, Delivery, Result, Run, RunTally
+
+    tallied = RunTally.objects.aggregate(total=Sum("runs"))["total"]
+    return (*(model.objects.count() for model in (Run, Attempt, Result)), tallied, Delivery.objects.count())
+
+
+def _stored_when_idle() -> Counts:
+    """Count once the server has ended what the process had begun: it may not know yet that this is gone."""
+    from django.db import connection
+
+    others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    until_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until_s:
+        with connection.cursor() as cursor:
+            cursor.execute(others)
+            if cursor.fetchone() == (0,):
+                return _stored()
+        time.sleep(0.1)
+    raise SystemExit("The server is still at work for a process that was killed.")
+
+
+def _undisturbed_s(token: str) -> float:
+    with _web() as (port, _):
+        begun_s = time.perf_counter()
+        if (status := _send(port, token, 0)) != 201:
+            raise SystemExit(f"A delivery was answered {status}.")
+        return time.perf_counter() - begun_s
+
+
+def _token() -> str:
+    from datetime import timedelta
+
+    from django.contrib.auth import get_user_model
+    from django.utils import timezone
+
+    from benchhub.accounts import tokens
+    from benchhub.catalog.models import Configuration, Hardware, Workload
+
+    # The prototype of the warehouse may have some of these by the same names.
+    Hardware.objects.get_or_create(name="CI machine", defaults={"sockets": 1, "cores_per_socket": 8})
+    Configuration.objects.get_or_create(name="defaults", defaults={"settings": {"fsync": "on"}})
+    parameters = {"script": "select-only", "query_mode": "simple", "scale": 10}
+    Workload.objects.get_or_create(name="select-only", defaults={"tool": "pgbench", "parameters": parameters})
+    user = get_user_model().objects.get(username="ada")
+    return tokens.issue(user, "bench", ["ingest"], timezone.now() + timedelta(days=1))[1]
+
+
+def _send(port: int, token: str, delivery: int) -> int:
+    """Send LINES results under a key of their own; return the status of the answer, 0 for none."""
+    lines = (api.results("numbers", 2 * delivery + half) for half in range(LINES // api.LINES))
+    body = "\n".join(json.dumps(line) for part in lines for line in part).encode()
+    headers = {
+        "Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson", "Host": "localhost",
+        "Idempotency-Key": f"delivery-{delivery}",
+    }  # fmt: skip
+    try:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+            connection.request("POST", DELIVERIES, body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+    except (OSError, HTTPException):
+        return 0
+
+
+# --- read for minutes --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Reading:
+    """What readers have got so far: answers by status, the addresses of those that were none, and samples in MB."""
+
+    ends_s: float
+    answers: int = 0
+    bad: list[str] = field(default_factory=list)
+    sizes_mb: list[float] = field(default_factory=list)
+
+
+def readers(minutes: float, addresses: Sequence[str], seed: int) -> bool:
+    """Read the addresses for so many minutes, by READERS at once; tell whether the limits are kept."""
+    with _web() as (port, child):
+        reading = Reading(ends_s=time.monotonic() + 60 * minutes)
+        headers = {"Cookie": _cookie(), "Host": "localhost"}
+        arguments = [(port, headers, addresses, random.Random(seed + n), reading) for n in range(READERS)]
+        threads = [threading.Thread(target=_read_on, args=each) for each in arguments]
+        for thread in threads:
+            thread.start()
+        for _ in range(SAMPLES):
+            time.sleep(60 * minutes / SAMPLES)
+            reading.sizes_mb.append(sum(map(pss_mb, family(child.pid))))
+        for thread in threads:
+            thread.join()
+    return _is_steady(minutes, reading)
+
+
+def _is_steady(minutes: float, reading: Reading) -> bool:
+    fifth = SAMPLES // 5
+    begin_mb, end_mb = max(reading.sizes_mb[:fifth]), max(reading.sizes_mb[-fifth:])
+    growth = end_mb / begin_mb
+    print(f"{READERS} readers for {minutes:g} minutes: {reading.answers:,} answers, {len(reading.bad)} of them bad")
+    print(f"memory {begin_mb:.0f} MB after a fifth of it, {end_mb:.0f} MB at the end: {growth:.3f} (limit {GROWTH})")
+    for text in sorted(set(reading.bad))[:10]:
+        print(text)
+    return not reading.bad and growth <= GROWTH
+
+
+def _read_on(
+    port: int, headers: Mapping[str, str], addresses: Sequence[str], draw: random.Random, reading: Reading
+) -> None:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        while time.monotonic() < reading.ends_s:
+            for address in draw.sample(addresses, len(addresses)):
+                status = _status(connection, address, headers)
+                reading.answers += 1
+                if status != 200:
+                    reading.bad.append(f"{address}: {status}")
+                if time.monotonic() >= reading.ends_s:
+                    return
+
+
+def _status(connection: HTTPConnection, address: str, headers: Mapping[str, str]) -> int:
+    """Return the status of the answer, or of the one that it leads to."""
+    connection.request("GET", address, headers=dict(headers))
+    answer = connection.getresponse()
+    answer.read()
+    target = answer.getheader("Location", "")
+    return _status(connection, target, headers) if target and answer.status in (301, 302) else answer.status
+
+
+def _cookie() -> str:
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client: Any = Client(headers={"host": "localhost"})
+    client.force_login(get_user_model().objects.get(username="ada"))
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
