@@ -15,7 +15,7 @@ from benchhub.reports.models import Tag
 from benchhub.reports.testing import COMPARE, both, key, variant
 
 pytestmark = pytest.mark.django_db
-PICK_QUERIES = 10  # session, user, hosts, workloads, builds, configurations, tags, count, page, peaks
+PICK_QUERIES = 11  # session, user, hosts, workloads, builds, configurations, tags, count, page, levels, peaks
 
 
 def test_a_warehouse_without_a_curve_says_what_to_do_first(reader):
