@@ -58,8 +58,8 @@ def kills(number: int, seed: int) -> bool:
             status = _send(port, token, kill)
         faults += [] if status == 201 else [f"kill {kill}: sent again it was answered {status}"]
         faults += _faults(kill, "sent again", before, _stored_when_idle(), {LINES})
-    kept = outcomes.count("whole")
-    print(f"{number} kills (seed {seed}) within {whole_s:.1f} s: {kept} stored whole, {number - kept} not at all")
+    whole = outcomes.count("whole")
+    print(f"{number} kills (seed {seed}) within {whole_s:.1f} s: {whole} stored whole, {number - whole} not at all")
     print("\n".join(faults) or "nothing lost, halved or doubled, also when it was sent again")
     return not faults
 
@@ -88,7 +88,7 @@ def _stored_when_idle() -> Counts:
     """Count once the server has ended what the process had begun: it may not know yet that this is gone."""
     from django.db import connection
 
-    others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    others = "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid()"
     until_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < until_s:
         with connection.cursor() as cursor:

@@ -8,7 +8,7 @@ from benchhub.bench.models import Run
 pytestmark = pytest.mark.django_db
 # Session, user, experiment, tags, systems, levels, runs, protocols, latencies, licence models, prices, rates, sheets;
 # count, page; counts by state, repeats that were added; limits
-PAGE_QUERIES = 18
+PAGE_QUERIES = 17
 
 
 @pytest.fixture
