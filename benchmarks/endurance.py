@@ -42,26 +42,33 @@ def _web() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 def kills(number: int, seed: int) -> bool:
     """Kill a web process so many times, each while it takes LINES results; tell whether nothing was lost or halved."""
     draw, token = random.Random(seed), _token()
+    before = _stored()
     whole_s, outcomes, faults = _undisturbed_s(token), [], []
     for kill in range(1, number + 1):
-        before, moment = _stored(), draw.uniform(0, 1.1)
         with _web() as (port, child):
+            faults += _faults_again(port, token, kill - 1, before)
+            before = _stored()
             sending = threading.Thread(target=_send, args=(port, token, kill))
             sending.start()
-            time.sleep(moment * whole_s)
+            time.sleep(draw.uniform(0, 1.1) * whole_s)
             child.kill()
             sending.join()
         after = _stored_when_idle()
         outcomes.append("whole" if after != before else "none")
         faults += _faults(kill, "killed", before, after, {0, LINES})
-        with _web() as (port, _):
-            status = _send(port, token, kill)
-        faults += [] if status == 201 else [f"kill {kill}: sent again it was answered {status}"]
-        faults += _faults(kill, "sent again", before, _stored_when_idle(), {LINES})
+    with _web() as (port, _):
+        faults += _faults_again(port, token, number, before)
     whole = outcomes.count("whole")
     print(f"{number} kills (seed {seed}) within {whole_s:.1f} s: {whole} stored whole, {number - whole} not at all")
     print("\n".join(faults) or "nothing lost, halved or doubled, also when it was sent again")
     return not faults
+
+
+def _faults_again(port: int, token: str, kill: int, before: Counts) -> list[str]:
+    """Send a delivery again with its key; say what is not as it should be then."""
+    status = _send(port, token, kill)
+    faults = [] if status == 201 else [f"kill {kill}: sent again it was answered {status}"]
+    return [*faults, *_faults(kill, "sent again", before, _stored(), {LINES})]
 
 
 def _faults(kill: int, moment: str, before: Counts, after: Counts, allowed: set[int]) -> list[str]:
@@ -131,7 +138,7 @@ def _send(port: int, token: str, delivery: int) -> int:
     body = "\n".join(json.dumps(line) for part in lines for line in part).encode()
     headers = {
         "Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson", "Host": "localhost",
-        "Idempotency-Key": f"delivery-{delivery}",
+        "Idempotency-Key": f"{token[-8:]}-{delivery}",
     }  # fmt: skip
     try:
         with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:

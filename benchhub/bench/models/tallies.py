@@ -99,6 +99,7 @@ class RunTally(Alike):
     """A view of all runs: a row each of those that have not ended, and what was counted of those that have.
 
     Add the rows up, and leave out what comes to 0 runs. The key of a row that is a run is that of the run, negative.
+    A migration that changes the type of a column of runs that is here drops the view before and makes it again.
     """
 
     cancelling = models.BigIntegerField(help_text="Runs that a person asked to end, of those that have not ended.")
