@@ -1,7 +1,6 @@
 """Tables of what happens: systems, experiments, their runs, and the attempts at each."""
 
 from .attempts import Attempt, Event
-from .comparable import Comparability
 from .data_sets import NeedsDataSet, Tenancy
 from .delivery import Delivery
 from .design import Design, Designed, SetAside, TuningSeries, TuningStep, TuningTreatment
@@ -22,7 +21,7 @@ from .outcome import (
 from .queue import WEEKDAYS, Hold, LiveLog, Promise, Reservation, Watch, Window, Worker
 from .recurrence import Occasion, Recurrence
 from .states import ACTIVE, FINAL, EndedCount, State
-from .systems import Protocol, System
+from .systems import Comparability, Protocol, System
 from .tallies import EndedTally, RunTally
 from .webhooks import Notice, Webhook
 

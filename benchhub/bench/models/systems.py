@@ -1,12 +1,14 @@
-"""Systems under test and the protocols they are measured by."""
+"""Systems under test, the protocols they are measured by, and which of these may be compared all the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Self
 
+from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from benchhub.analysis.protocol import digest as digests
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, PgBuild
@@ -76,3 +78,44 @@ class Protocol(models.Model):
     @classmethod
     def stored(cls, form: Mapping[str, Any]) -> Protocol:
         return cls.objects.get_or_create(digest=digests.digest(form), defaults={"form": form})[0]
+
+
+class ComparabilityQuerySet(models.QuerySet["Comparability"]):
+    def standing(self) -> Self:
+        return self.filter(withdrawn_at=None)
+
+    def among(self, digests: Collection[str]) -> Self:
+        """Return the standing declarations between any two of these protocols, the oldest first."""
+        return (
+            self.standing().filter(first__in=digests, second__in=digests).select_related("declared_by").order_by("pk")
+        )
+
+
+class Comparability(models.Model):
+    """A person's word that two protocols may be compared, with the reason: it stands wherever the comparison does.
+
+    It is withdrawn, never edited or deleted.
+    """
+
+    first = models.ForeignKey(Protocol, models.PROTECT, related_name="+", help_text="The one with the lower digest.")
+    second = models.ForeignKey(Protocol, models.PROTECT, related_name="+")
+    reason = models.TextField()
+    declared_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    declared_at = models.DateTimeField(db_default=Now())
+    withdrawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    withdrawn_at = models.DateTimeField(null=True)
+
+    objects = ComparabilityQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "comparabilities"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["first", "second"], condition=Q(withdrawn_at=None), name="comparability_declared_once"
+            ),
+            models.CheckConstraint(condition=Q(first__lt=F("second")), name="comparability_in_order"),
+            models.CheckConstraint(condition=~Q(reason=""), name="comparability_has_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first_id[:12]} and {self.second_id[:12]}: {self.reason}"
