@@ -16,7 +16,7 @@ from benchhub.reports.recurrences.trend import BROKEN, TOO_FEW, UNLIKE, Occasion
 
 DAY = timedelta(days=1)
 START = datetime(2026, 11, 1, 22, tzinfo=UTC)
-PAGE_QUERIES = 8
+PAGE_QUERIES = 9
 
 
 def occasion(day, values, *, series=0, protocol="a", unit="TPS"):
