@@ -21,6 +21,7 @@ CHECKS = (
     latencies.longest,
     latencies.histogram,
     latencies.histogram_total,
+    latencies.logged_average,
     rates.rate,
     rates.thinking_end,
     rates.bounded_by_thinking,

@@ -12,7 +12,7 @@ from runners.contract import Histogram, RunResult, RunSpec
 
 PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
 FAILURES = ("serialization_failures", "deadlock_failures")
-RATE_ROUNDING = 0.05
+RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
 
@@ -58,14 +58,16 @@ def _logged_share(spec: RunSpec, result: RunResult) -> float:
 def _busy_s(result: RunResult, rate_name: str) -> list[float]:
     """Return for each second how long its transactions took together at least, refused ones too where they are apart.
 
-    The rate is printed to a tenth: of transactions that take seconds that may be as much as a client.
+    The rate is printed to a tenth: of transactions that take seconds that may be as much as a client. Latencies are
+    printed to a us, which may be as much as one of a script without a statement.
     """
     lines = {series.metric: series.numbers for series in result.series}
     latencies = lines.get("latency_of_all_ms", lines.get("latency_ms", ()))
     refused = lines.get("refused_writes", (0.0,) * len(latencies))
     seconds = zip(lines.get(rate_name, ()), refused, latencies, strict=False)
     return [
-        max(0.0, rate + refused_rate - RATE_ROUNDING) * latency_ms / 1000 for rate, refused_rate, latency_ms in seconds
+        max(0.0, rate + refused_rate - RATE_ROUNDING) * max(0.0, latency_ms - LATENCY_ROUNDING_MS) / 1000
+        for rate, refused_rate, latency_ms in seconds
     ]
 
 

@@ -17,6 +17,8 @@ PRINTED_TOLERANCE = 0.01
 OPEN_LOOP_TOLERANCE = 0.25
 # pgbench prints latencies with three decimals: half of the last one is unknown.
 PRINTED_LATENCY_ROUNDING_MS = 0.0005
+# A log has whole us of what pgbench adds up in parts of them.
+LOGGED_ROUNDING_MS = 0.001
 # Failed transactions keep clients busy but are in no TPS; beyond this share Little's law says nothing.
 FAILED_SHARE_IGNORED = 0.01
 DERIVED_TOLERANCE = 0.001
@@ -219,6 +221,17 @@ def histogram(evidence: Evidence) -> Finding | None:
             text = f"The {name} of {printed_ms:.4g} ms is not that of the histogram, {counted_ms:.4g} ms."
             return "histogram", text
     return None
+
+
+def logged_average(evidence: Evidence) -> Finding | None:
+    """Check that the average of transactions that were timed one by one is that of a whole log, to a us."""
+    average_ms, logged_ms = evidence.latency_average_ms, evidence.logged_latency_average_ms
+    is_other = evidence.latency_is_derived or evidence.log_sampling_rate < 1 or evidence.pause_average_ms
+    if average_ms is None or logged_ms is None or is_other:
+        return None
+    if abs(average_ms - logged_ms) <= PRINTED_LATENCY_ROUNDING_MS + LOGGED_ROUNDING_MS:
+        return None
+    return "histogram", f"The average of {average_ms:,.6g} ms is not that of the log, {logged_ms:,.6g} ms."
 
 
 def histogram_total(evidence: Evidence) -> Finding | None:

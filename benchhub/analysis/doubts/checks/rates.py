@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from benchhub.analysis.doubts.evidence import Evidence, Finding
 
+from .latencies import PRINTED_LATENCY_ROUNDING_MS
+
 RATE_TOLERANCE = 0.02
 CONNECTING_TOLERANCE = 0.02
 # A run never ends before its time, but for what clocks differ by: of 3,039 outputs none did by a tenth of a ms.
@@ -40,8 +42,10 @@ def progress_latency(evidence: Evidence) -> Finding | None:
     average_ms, busy_s = evidence.latency_average_ms, sum(evidence.progress_busy_s)
     if not evidence.progress_busy_s or average_ms is None or evidence.latency_is_derived or not evidence.transactions:
         return None
-    total_s = evidence.transactions * average_ms / 1000
-    if busy_s <= total_s * (1 + 2 * PROGRESS_TOLERANCE) + SLACK_S * evidence.clients:
+    total_s, most_s = (
+        evidence.transactions * (average_ms + rounding_ms) / 1000 for rounding_ms in (0.0, PRINTED_LATENCY_ROUNDING_MS)
+    )
+    if busy_s <= most_s * (1 + 2 * PROGRESS_TOLERANCE) + SLACK_S * evidence.clients:
         return None
     return "progress", (
         f"The reports of progress come to {busy_s:,.4g} s of transactions, but {evidence.transactions:,} of "
@@ -92,7 +96,9 @@ def connecting_end(evidence: Evidence) -> Finding | None:
     """
     connecting_s, planned_s = evidence.initial_connection_time_ms / 1000, evidence.duration_s
     lasted_s, ended = evidence.lasted_s, evidence.transactions
-    is_open = evidence.connect_each or evidence.rate_limited or evidence.failed_transactions
+    # One that is to be tried again when the time is over is in no count.
+    is_tried_again = evidence.failed_transactions or evidence.retries
+    is_open = evidence.connect_each or evidence.rate_limited or is_tried_again
     if not connecting_s or not evidence.duration_is_planned or not planned_s or is_open:
         return None
     if lasted_s is None or ended is None or ended <= evidence.clients:
