@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from runners.contract import RunSpec
 from runners.tools import claims
@@ -21,6 +24,7 @@ MIX = "mix"
 # The last second may be missing, and a transaction may end after it. What share of their time clients may be busy:
 # the rest goes into the load generator, and seconds do not begin and end with transactions.
 LATE_S, LEAST_BUSY, MOST_BUSY = 2.0, 0.5, 1.1
+SECOND_S, PUNCTUAL_S, FEWEST_SECONDS = 1.0, 0.15, 3
 # Transactions that end after a run's time, for each client that is busy on average.
 ENDS_OF_CLIENT = 3.0
 
@@ -36,26 +40,55 @@ def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
     lines = [line for line in map(PROGRESS_LINE.match, progress.splitlines()) if line]
     if not lines:
         return
-    times_s = [0.0, *(float(line["at_s"]) for line in lines)]
-    last_s = times_s[-1]
-    steps_s = [at_s - before_s for before_s, at_s in pairwise(times_s)]
-    ended = [_number(line["tps"]) * step_s for line, step_s in zip(lines, steps_s, strict=True)]
-    busy_ms = sum(count * _number(line["latency_ms"]) for line, count in zip(lines, ended, strict=True))
-    busy = busy_ms / 1000 / last_s if last_s else 0.0
+    seconds = _Seconds.read(lines)
+    yield DURATION, Claim(f"{seconds.last_s:,.4g} s", seconds.is_load_of)
+    yield CLIENTS, Claim(f"about {seconds.busy:,.3g} clients", seconds.is_load_by)
 
-    def agrees(planned_s: float) -> bool:
-        # After its time each client ends with the transaction that it has begun, however long that takes.
-        after = sum(count for count, at_s in zip(ended, times_s[1:], strict=True) if at_s > planned_s + LATE_S)
-        return planned_s <= last_s + LATE_S and after <= ENDS_OF_CLIENT * busy + 1
 
-    yield DURATION, Claim(f"{last_s:,.4g} s", agrees)
-    yield (
-        CLIENTS,
-        Claim(
-            f"about {busy:,.3g} clients",
-            lambda planned: LEAST_BUSY * planned <= busy <= MOST_BUSY * planned,
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class _Seconds:
+    """What reports of progress say: for each its time, the seconds that it is about, what ended in them, and how many
+    clients that kept busy. One that comes late, as where a machine stood still, is about many.
+    """
+
+    times_s: Sequence[float]
+    steps_s: Sequence[float]
+    ended: Sequence[float]
+    busy_by_report: Sequence[float]
+
+    @classmethod
+    def read(cls, lines: Sequence[re.Match[str]]) -> _Seconds:
+        times_s = [float(line["at_s"]) for line in lines]
+        steps_s = [at_s - before_s for before_s, at_s in pairwise([0.0, *times_s])]
+        ended = [_number(line["tps"]) * step_s for line, step_s in zip(lines, steps_s, strict=True)]
+        busy = [_number(line["tps"]) * _number(line["latency_ms"]) / 1000 for line in lines]
+        return cls(times_s, steps_s, ended, busy)
+
+    @property
+    def last_s(self) -> float:
+        return self.times_s[-1]
+
+    @property
+    def busy(self) -> float:
+        """Return how many clients were busy on average, but for what had not ended at the last report."""
+        clients_s = sum(busy * step_s for busy, step_s in zip(self.busy_by_report, self.steps_s, strict=True))
+        return clients_s / self.last_s if self.last_s else 0.0
+
+    @property
+    def usually_busy(self) -> float:
+        """Return how many clients were busy in half of the seconds in which nothing stood still; inf of too few."""
+        steps = zip(self.steps_s, self.busy_by_report, strict=True)
+        usual = [busy for step_s, busy in steps if busy and abs(step_s - SECOND_S) < PUNCTUAL_S]
+        return median(usual) if len(usual) >= min(FEWEST_SECONDS, len(self.steps_s)) else math.inf
+
+    def is_load_of(self, planned_s: float) -> bool:
+        """Tell whether it may have been a load of so long: after it each client ends with its transaction alone."""
+        begun = zip(self.times_s, self.steps_s, self.ended, strict=True)
+        after = sum(count for at_s, step_s, count in begun if at_s - step_s > planned_s + LATE_S - SECOND_S)
+        return planned_s <= self.last_s + LATE_S and after <= ENDS_OF_CLIENT * self.busy + 1
+
+    def is_load_by(self, clients: float) -> bool:
+        return self.busy <= MOST_BUSY * clients and LEAST_BUSY * clients <= max(self.busy, self.usually_busy)
 
 
 def _number(text: str) -> float:

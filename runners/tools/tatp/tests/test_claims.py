@@ -98,6 +98,8 @@ def test_without_a_summary_the_seconds_claim_how_long_and_by_about_how_many(
 
 # 4 clients that are busy for 8 s, warm-up and all; then each waits for 10 s, and ends with its transaction.
 STEADY = "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n" for at_s in range(1, 8))
+ENDLESS = "".join(f"progress: {at_s}.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed\n" for at_s in range(8, 20))
+LATE = f"{STEADY}progress: 12.3 s, 70.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n"
 STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 failed\n"
 
 
@@ -109,6 +111,10 @@ STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 
         (STALLED, 6, 9, ["clients"]),
         (STEADY, 2, 4, ["duration"]),  # 400 ended more than 2 s after 4 s
         (STEADY, 20, 4, ["duration"]),
+        (STEADY + ENDLESS, 6, 4, []),  # 2,800 x 10 ms in 19 s are 1.5 clients, but in a second at work 4
+        (STEADY + ENDLESS, 6, 9, ["clients"]),
+        (LATE, 5, 4, []),  # 371 ended in 5.3 s, of which nobody knows how many before the end
+        (LATE, 2, 4, ["duration"]),
     ],
 )
 def test_seconds_alone_tell_duration_and_clients_also_where_the_last_were_waited_for(
