@@ -24,7 +24,7 @@ TOTALS = {
     "retried": "retried_transactions",
     "retries": "retries",
 }
-COUNT_ROUNDING = 0.01
+COUNT_ROUNDING, COUNT_SHARE = 0.01, 1e-9
 # Times are printed to a tenth; a last report may be late, as a last transaction is.
 TIME_ROUNDING_S, LATEST_SHARE = 0.06, 1.05
 # Of each script: what it did of all, which from 18 on is what it began; and what ended, with its rate.
@@ -232,7 +232,7 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
     """Yield a doubt where the reports of progress count more of something than the summary."""
     for line in series:
         total = measures.get(TOTALS.get(line.metric, ""))
-        if total is not None and sum(line.numbers) > total.value + COUNT_ROUNDING:
+        if total is not None and sum(line.numbers) > (1 + COUNT_SHARE) * total.value + COUNT_ROUNDING:
             text = (
                 f"The reports of progress have {sum(line.numbers):,.0f} {line.metric}, the summary {total.value:,.0f}."
             )

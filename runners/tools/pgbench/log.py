@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from runners.contract import Histogram, Measure, Outputs, RunSpec
 from runners.tools import histogram
@@ -40,6 +42,9 @@ PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 # Longer numbers are no times and no scripts; they would also lose digits in awk, which computes in binary64.
 LONGEST_TIME = 15
 LONGEST_SCRIPT = 4
+# Of an interval its first column is the time at which it begins, of a transaction the number of its client.
+INTERVAL = re.compile(rb"\d{9,12}(?: \d+){5}")
+OF_INTERVALS = "No percentiles: the log is of intervals (--aggregate-interval), without a latency of each."
 # Equal latencies are counted as text first and looked at once, which is four times as fast as looking at each
 # line; the bound keeps memory flat. In mawk %d stops at 2^31 and print at six digits: hence %.0f throughout.
 COUNT_AWK = """\
@@ -269,7 +274,11 @@ def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, chang
         return Latencies(None, (*remarks, f"No percentiles: {reason}."))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(outputs.files["log.gz"])) as log:
-            reduction = reduce_log(change(log) if change else log)
+            first = log.readline()
+            if INTERVAL.match(first):
+                return Latencies(None, (*remarks, OF_INTERVALS))
+            lines = chain([first] if first else [], log)
+            reduction = reduce_log(change(lines) if change else lines)
             return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."))
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))

@@ -49,6 +49,7 @@ PROGRESS_STEP_S = 1.0
 MOST_PROGRESS_STEPS = 1_000_000
 # No run lasts for so long, and no clock that has been set shows so little.
 FIRST_EPOCH_S = 100_000_000
+FEWEST_EPOCHS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,12 @@ class Progress:
 
     @property
     def moments_in_time(self) -> tuple[Moment, ...]:
-        """Return what each says where it is known how long before the first one the run began."""
-        return () if self.has_epochs and not gaps.are_punctual(self.times_s) else self.moments
+        """Return what each says where it is known how long before the first one the run began.
+
+        Of times since 1970 that is so where two steps agree on the interval.
+        """
+        is_known = len(self.times_s) >= FEWEST_EPOCHS and gaps.are_punctual(self.times_s)
+        return self.moments if is_known or not self.has_epochs else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from runners.tools.pgbench.log import (
     read_reduction,
     reduce_log,
 )
-from runners.tools.pgbench.testing import AWKS, UNLOGGED
+from runners.tools.pgbench.testing import AWKS, UNLOGGED, recorded
 
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 HAND_MADE = RECORDED / "hand_made"
@@ -77,6 +77,14 @@ def test_awk_and_python_agree_on_recorded_logs_of_every_layout(path: Path) -> No
     if "aggregated" not in str(path):
         assert reduction.transactions > 0
         assert "unreadable" not in reduction.kinds
+
+
+@pytest.mark.parametrize("version", ["13", "14", "15", "16", "18"])
+@pytest.mark.parametrize("case", ["aggregated", "aggregated_limited"])
+def test_a_log_of_intervals_gives_no_latencies_and_says_why(version: str, case: str) -> None:
+    latencies = pgbench_log.read_latencies(replace(UNLOGGED, log_sampling_rate=1.0), recorded(version, case))
+    assert latencies.reduction is None
+    assert latencies.remarks == (pgbench_log.OF_INTERVALS,)
 
 
 words = st.one_of(
