@@ -1,7 +1,8 @@
 """Check number, sum and sum of squares of the latencies that reports of progress leave over for the run's last moment.
 
 Reports cover a run but for what ended after the last of them. The summary minus the reports is what that moment had:
-its squares can be neither too few for its sum (Cauchy-Schwarz) nor so many that a transaction took longer than the run.
+nothing less than 0, its squares neither too few for its sum (Cauchy-Schwarz) nor so many that a transaction took longer
+than the run.
 But for one transaction of each client, which may have begun before that moment, it all fits into it.
 """
 
@@ -62,7 +63,7 @@ def _rest(total: float, steps_s: Sequence[float], per_s: Sequence[float], roundi
 
 
 def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where average and standard deviation of the latencies cannot be those of the reports."""
+    """Yield a doubt where number, average and standard deviation of the latencies cannot be those of the reports."""
     names = ("transactions", "latency_average_ms", "latency_stddev_ms", "tps")
     # Old versions count what they skipped among the transactions of a report.
     has_skipped = "skipped_transactions" in measures and measures["skipped_transactions"].value
@@ -71,13 +72,14 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
     count, average_ms, stddev_ms, _ = (measures[name].value for name in names)
     lasted_ms = 1000 * count / measures.get("tps_including", measures["tps"]).value
     counts, sums, squares = _rests(moments, count, average_ms, stddev_ms)
-    has_too_few = squares.total < -squares.error or max(0.0, sums.least) ** 2 > squares.most * counts.most
+    is_less = any(rest.total < -rest.error for rest in (counts, sums, squares))
+    has_too_few = max(0.0, sums.least) ** 2 > squares.most * counts.most
     is_too_much = sums.least > _most_left_ms(moments, measures, lasted_ms, squares)
-    if has_too_few or is_too_much or squares.least > sums.most * lasted_ms:
+    if is_less or has_too_few or is_too_much or squares.least > sums.most * lasted_ms:
         yield Doubt(
             "progress",
-            f"An average of {average_ms:.4g} ms and a standard deviation of {stddev_ms:.4g} ms do not follow from the "
-            "reports of progress: what is left over for the run's last moment cannot be.",
+            f"{count:,.0f} transactions, an average of {average_ms:.4g} ms and a standard deviation of "
+            f"{stddev_ms:.4g} ms do not follow from the reports of progress: what is left over for the run's last moment cannot be.",
         )
 
 

@@ -17,6 +17,10 @@ CLOCK_SLACK_S = 5.0
 CONNECTING_SLACK_S = 2.0
 # Between the last look at the time and the end: clients disconnect.
 END_SLACK_S = 0.5
+# Since then logs have the times of the same clock as the duration, from which a log leaves the moments at both ends. A
+# run of a number of transactions ends with the last of them.
+SAME_CLOCK_SINCE = (14,)
+SPAN_SLACK_S, LEAST_SPAN = 0.01, 0.9
 # Metrics of the reports of progress that count what the summary counts, and what their division into seconds leaves.
 TOTALS = {
     "failed": "failed_transactions",
@@ -46,6 +50,8 @@ LATE = re.compile(
 # What transactions come to, each of which ended, failed or was skipped.
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 MOST_DOUBTS = 2
+# By which a client spent time that is in no latency of a log.
+OTHER_WAITS = ("failed_transactions", "average_connection_time_ms", "rate_limit_lag_average_ms", "think_average_ms")
 RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
@@ -115,6 +121,24 @@ def clock_doubts(
         yield Doubt("log-clock", f"{text}: that is printed to have taken {_connecting_s(measures):,.4g} s.")
     if max(before_s, after_s) > CLOCK_SLACK_S:
         yield Doubt("log-clock", f"The log begins at {reduction.first_epoch_s}, the run at {int(started)}.")
+
+
+def span_doubts(spec: RunSpec, span_s: float | None, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where a log's transactions took longer than the run, or a planned number of them shorter."""
+    version = Version.read(spec.tool_version)
+    if span_s is None or version is None or version.numbers < SAME_CLOCK_SINCE:
+        return
+    lasted_s = _lasted_s(measures)
+    if span_s > lasted_s + SPAN_SLACK_S or span_s < _least_span_s(spec, lasted_s, measures):
+        yield Doubt("log-clock", f"The log's transactions took {span_s:,.4g} s, but the run lasted {lasted_s:,.4g} s.")
+
+
+def _least_span_s(spec: RunSpec, lasted_s: float, measures: Mapping[str, Measure]) -> float:
+    """Return how long the transactions of a log took at least: all of the run where nobody waits for anything else."""
+    is_open = any(measures[name].value for name in OTHER_WAITS if name in measures)
+    if is_open or spec.log_sampling_rate < 1 or "planned_transactions" not in measures:
+        return 0.0
+    return LEAST_SPAN * lasted_s - SPAN_SLACK_S
 
 
 def _lasted_s(measures: Mapping[str, Measure]) -> float:

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -232,12 +233,37 @@ def script_histogram(reduction: Reduction, script: int, sampling_rate: float) ->
     )
 
 
+class Extent:
+    """When the first transaction of a log began and the last one ended, in us since 1970."""
+
+    def __init__(self) -> None:
+        self._begun_us, self._ended_us = math.inf, -math.inf
+
+    def of(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the lines as they are, having looked at each."""
+        for line in lines:
+            columns = line.split(maxsplit=6)
+            if _kind(columns) == PROCESSED and columns[5].isdigit() and len(columns[5]) <= LONGEST_TIME:
+                ended_us = 1_000_000 * int(columns[4]) + int(columns[5])
+                self._ended_us = max(self._ended_us, ended_us)
+                self._begun_us = min(self._begun_us, ended_us - int(columns[2]))
+            yield line
+
+    @property
+    def span_s(self) -> float | None:
+        return (self._ended_us - self._begun_us) / 1_000_000 if self._ended_us > self._begun_us else None
+
+
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it."""
+    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it.
+
+    `span_s` is from the begin of its first transaction to the end of its last, where the log itself came along.
+    """
 
     reduction: Reduction | None
     remarks: tuple[str, ...] = ()
+    span_s: float | None = None
 
 
 def read_latencies(spec: RunSpec, outputs: Outputs, change: Change | None = None) -> Latencies:
@@ -277,9 +303,10 @@ def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, chang
             first = log.readline()
             if INTERVAL.match(first):
                 return Latencies(None, (*remarks, OF_INTERVALS))
-            lines = chain([first] if first else [], log)
+            extent = Extent()
+            lines = extent.of(chain([first] if first else [], log))
             reduction = reduce_log(change(lines) if change else lines)
-            return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."))
+            return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."), extent.span_s)
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
 

@@ -20,6 +20,8 @@ LONGEST_GAPS = 20
 THINKING_END_SHARE = 0.01
 THINKING_BOUND_SHARE = 0.95
 PROGRESS_TOLERANCE = 0.05
+# Half of a tenth, to which reports print a rate.
+PRINTED_RATE = 0.05
 # How many more than on average or ever before may have been due in a moment.
 FASTEST_AFTER = 3.0
 
@@ -169,7 +171,8 @@ def progress(evidence: Evidence) -> Finding | None:
     reported, peak = sum(evidence.progress), max(evidence.progress)
     # A time that is off moves only the difference to the next report.
     moved = sum(abs(rate - before) for before, rate in pairwise([*evidence.progress, 0.0]))
-    allowed = PROGRESS_TOLERANCE * evidence.transactions + evidence.report_rounding_s * moved + evidence.clients
+    rounding = PRINTED_RATE * len(evidence.progress) + evidence.report_rounding_s * moved
+    allowed = PROGRESS_TOLERANCE * evidence.transactions + rounding + evidence.clients
     # Reports count from before connecting.
     ended_s = lasted_s + evidence.initial_connection_time_ms / 1000
     unreported_s = max(0.0, ended_s - len(evidence.progress)) + evidence.report_rounding_s

@@ -213,6 +213,13 @@ def test_latencies_of_a_few_us_have_the_room_of_their_rounding() -> None:
     assert codes(replace(quick, progress_busy_s=[1.6] * 3)) == ["progress", "progress"]
 
 
+def test_rates_of_less_than_a_transaction_a_second_have_the_room_of_their_rounding() -> None:
+    # 0.14 TPS are printed as 0.1: of 10,000 s that is 400 transactions less.
+    slow = Evidence(clients=1, tps=0.14, transactions=1_400, duration_s=10_000.0, progress=[0.1] * 10_000)
+    assert codes(slow) == []
+    assert codes(replace(slow, progress=[0.3] * 10_000)) == ["progress"]
+
+
 def test_a_transaction_that_was_to_be_tried_again_at_the_end_may_be_waited_for() -> None:
     # 66 transactions of 19.6 +/- 27.3 ms; the last one, in no count, waited until 18.3 s.
     late = Evidence(

@@ -55,3 +55,22 @@ def file(name: str, old: bytes, new: bytes) -> Change:
 def without_log(change: Change) -> Change:
     """Take the log away as well: where it is, its histogram catches more."""
     return lambda outputs: replace(change(outputs), files={})
+
+
+def multiplied(*pairs: tuple[str, float]) -> Change:
+    """Multiply the number that stands after each of these, with as many decimals as it has."""
+
+    def change(outputs: Outputs) -> Outputs:
+        for before, factor in pairs:
+            match = re.search(rf"(?m)^{before}([0-9]+)(?:\.([0-9]+))?", outputs.stdout.decode())
+            assert match, f"{before} is not in the recording"
+            number = float(match[0].removeprefix(before)) * factor
+            outputs = printed(re.escape(match[0]), f"{before}{number:.{len(match[2] or '')}f}")(outputs)
+        return outputs
+
+    return change
+
+
+def bare(change: Change) -> Change:
+    """Take all away but what was printed on standard output."""
+    return lambda outputs: replace(change(outputs), stderr=b"", files={})

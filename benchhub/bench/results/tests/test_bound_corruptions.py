@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.bench.results.tests.corruption import FAILED, Corruption, file, printed, progress, without_log
+from benchhub.bench.results.tests.corruption import (
+    FAILED,
+    Change,
+    Corruption,
+    bare,
+    file,
+    multiplied,
+    printed,
+    progress,
+    without_log,
+)
 from benchhub.bench.results.tests.recordings import added_codes, odd_run, result_and_doubts, sysbench_run_of, tatp_run
 from runners.contract import Outputs, RunSpec
 
@@ -98,6 +108,87 @@ PGBENCH = (
         "progress",
     ),
 )
+
+
+def log_of(name: str) -> Change:
+    """Take the log of another run of the same settings."""
+    return lambda outputs: replace(outputs, files=odd_run(name)[1].files)
+
+
+def progress_of(name: str) -> Change:
+    return lambda outputs: replace(outputs, stderr=odd_run(name)[1].stderr)
+
+
+def rest_of(name: str, line: str) -> Change:
+    """Take what another run printed from a line on."""
+
+    def change(outputs: Outputs) -> Outputs:
+        head, rest = (text.decode().partition(line) for text in (outputs.stdout, odd_run(name)[1].stdout))
+        return replace(outputs, stdout="".join((head[0], *rest[1:])).encode())
+
+    return change
+
+
+COUNT, RATE, AVERAGE, DURATION = (
+    "number of transactions actually processed: ", "tps = ", "latency average = ", "duration: ",
+)  # fmt: skip
+SPLICES = (
+    Corruption("14-transactions", "the log of a longer run", log_of("15-transactions"), "log-clock"),
+    Corruption("15-transactions", "the log of a shorter run", log_of("14-transactions"), "log-clock"),
+    Corruption(
+        "16-transactions",
+        "the log of a run as long",
+        log_of("14-transactions"),
+        undetectable="The average is derived, and the log is of as many transactions in nearly the same time.",
+    ),
+    Corruption("16-one_tps", "the log of another", log_of("18-one_tps"), "histogram"),
+    Corruption("16-bimodal", "the log of another", log_of("18-bimodal"), "logged-count"),
+    Corruption(
+        "14-sampled", "the sample of another", log_of("18-sampled"), undetectable="A sample may be of any transactions."
+    ),
+    Corruption("18-bimodal", "the progress of a quicker run", progress_of("16-bimodal"), "progress"),
+    Corruption("16-weights", "the progress of a slower run", progress_of("18-weights"), "progress"),
+    Corruption("18-weights", "the progress of an older version", progress_of("16-weights"), "progress"),
+    Corruption(
+        "18-one_tps",
+        "the progress of another",
+        progress_of("16-one_tps"),
+        undetectable="Three transactions of 1 s: a rate of 1.0 TPS may be 5% off.",
+    ),
+    Corruption(
+        "18-rate_skips",
+        "the progress of another",
+        progress_of("14-rate_skips"),
+        undetectable="In 2 s a tenth of a second, to which a report has its time, is as much as what differs.",
+    ),
+    Corruption("18-weights", "the numbers of another", rest_of("16-weights", "number of clients: "), "logged-count"),
+    Corruption(
+        "18-one_tps",
+        "the rate of another",
+        bare(rest_of("16-one_tps", "initial connection time = ")),
+        undetectable="Three transactions in 3 s: both rates are within the room that the end of a run has.",
+    ),
+    Corruption("14-connect_each", "the average of another", rest_of("16-connect_each", "latency average"), "histogram"),
+    # Two fields, consistently.
+    Corruption("18-contended", "count and rate by 3%", bare(multiplied((COUNT, 1.03), (RATE, 1.03))), "littles-law"),
+    Corruption("18-contended", "count and rate, halved", bare(multiplied((COUNT, 0.5), (RATE, 0.5))), "clients-idle"),
+    Corruption("18-more_clients", "count and rate by 3%", multiplied((COUNT, 1.03), (RATE, 1.03)), "derived-average"),
+    Corruption("18-contended", "a rate and its average", bare(multiplied((RATE, 1.1), (AVERAGE, 1 / 1.1))), "rate"),
+    Corruption("18-contended", "half a rate, its average", bare(multiplied((RATE, 0.5), (AVERAGE, 2.0))), "rate"),
+    Corruption("18-weights", "duration and rate", bare(multiplied((DURATION, 2.0), (RATE, 0.5))), "duration"),
+    Corruption(
+        "18-contended",
+        "count, rate and average",
+        bare(multiplied((COUNT, 2.0), (RATE, 2.0), (AVERAGE, 0.5))),
+        undetectable="It is what a server that is twice as quick prints, but for a log, reports or scripts.",
+    ),
+    Corruption(
+        "18-weights",
+        "count, rate and average of several scripts",
+        bare(multiplied((COUNT, 2.0), (RATE, 2.0), (AVERAGE, 0.5))),
+        "script-count",
+    ),
+)
 SYSBENCH = (
     Corruption("0.5-progress", "a share that is none", printed(r"approx\.  95", "approx.  59"), "progress"),
     Corruption("1.1-progress", "a share of the reports", printed(r"ms,95%", "ms,15%"), "progress"),
@@ -144,6 +235,11 @@ def check(corruption: Corruption, run: tuple[RunSpec, Outputs]) -> None:
 
 @pytest.mark.parametrize("corruption", PGBENCH, ids=lambda corruption: f"{corruption.run}: {corruption.title}")
 def test_a_number_of_pgbench_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
+    check(corruption, odd_run(corruption.run))
+
+
+@pytest.mark.parametrize("corruption", SPLICES, ids=lambda corruption: f"{corruption.run}: {corruption.title}")
+def test_parts_of_two_runs_of_the_same_settings_are_no_run(corruption: Corruption) -> None:
     check(corruption, odd_run(corruption.run))
 
 
