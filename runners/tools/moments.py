@@ -79,7 +79,8 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
         yield Doubt(
             "progress",
             f"{count:,.0f} transactions, an average of {average_ms:.4g} ms and a standard deviation of "
-            f"{stddev_ms:.4g} ms do not follow from the reports of progress: what is left over for the run's last moment cannot be.",
+            f"{stddev_ms:.4g} ms do not follow from the reports of progress: what is left over for the run's last "
+            "moment cannot be.",
         )
 
 
