@@ -24,7 +24,7 @@ MIX = "mix"
 # The last second may be missing, and a transaction may end after it. What share of their time clients may be busy:
 # the rest goes into the load generator, and seconds do not begin and end with transactions.
 LATE_S, LEAST_BUSY, MOST_BUSY = 2.0, 0.5, 1.1
-SECOND_S, PUNCTUAL_S, FEWEST_SECONDS = 1.0, 0.15, 3
+SECOND_S, PUNCTUAL_S, TENTH_S, FEWEST_SECONDS = 1.0, 0.15, 0.11, 3
 # Transactions that end after a run's time, for each client that is busy on average.
 ENDS_OF_CLIENT = 3.0
 
@@ -71,14 +71,22 @@ class _Seconds:
     @property
     def busy(self) -> float:
         """Return how many clients were busy on average, but for what had not ended at the last report."""
-        clients_s = sum(busy * step_s for busy, step_s in zip(self.busy_by_report, self.steps_s, strict=True))
+        return self._busy_in(self.steps_s)
+
+    @property
+    def least_busy(self) -> float:
+        """Return the same where the tenth of a second is taken off to which both ends of a late report are rounded."""
+        return self._busy_in([step_s - (0.0 if _is_second(step_s) else TENTH_S) for step_s in self.steps_s])
+
+    def _busy_in(self, steps_s: Sequence[float]) -> float:
+        clients_s = sum(busy * max(0.0, step_s) for busy, step_s in zip(self.busy_by_report, steps_s, strict=True))
         return clients_s / self.last_s if self.last_s else 0.0
 
     @property
     def usually_busy(self) -> float:
         """Return how many clients were busy in half of the seconds in which nothing stood still; inf of too few."""
         steps = zip(self.steps_s, self.busy_by_report, strict=True)
-        usual = [busy for step_s, busy in steps if busy and abs(step_s - SECOND_S) < PUNCTUAL_S]
+        usual = [busy for step_s, busy in steps if busy and _is_second(step_s)]
         return median(usual) if len(usual) >= min(FEWEST_SECONDS, len(self.steps_s)) else math.inf
 
     def is_load_of(self, planned_s: float) -> bool:
@@ -88,7 +96,11 @@ class _Seconds:
         return planned_s <= self.last_s + LATE_S and after <= ENDS_OF_CLIENT * self.busy + 1
 
     def is_load_by(self, clients: float) -> bool:
-        return self.busy <= MOST_BUSY * clients and LEAST_BUSY * clients <= max(self.busy, self.usually_busy)
+        return self.least_busy <= MOST_BUSY * clients and LEAST_BUSY * clients <= max(self.busy, self.usually_busy)
+
+
+def _is_second(step_s: float) -> bool:
+    return abs(step_s - SECOND_S) < PUNCTUAL_S
 
 
 def _number(text: str) -> float:

@@ -99,6 +99,8 @@ def test_without_a_summary_the_seconds_claim_how_long_and_by_about_how_many(
 # 4 clients that are busy for 8 s, warm-up and all; then each waits for 10 s, and ends with its transaction.
 STEADY = "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n" for at_s in range(1, 8))
 ENDLESS = "".join(f"progress: {at_s}.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed\n" for at_s in range(8, 20))
+TWICE = f"{STEADY}progress: 11.9 s, 0.1 tps, lat 10.000 ms stddev 1.000, 0 failed\n"
+TWICE += "progress: 12.0 s, 80.0 tps, lat 4900.000 ms stddev 1.000, 0 failed\n"
 LATE = f"{STEADY}progress: 12.3 s, 70.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n"
 STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 failed\n"
 
@@ -115,6 +117,7 @@ STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 
         (STEADY + ENDLESS, 6, 9, ["clients"]),
         (LATE, 5, 4, []),  # 371 ended in 5.3 s, of which nobody knows how many before the end
         (LATE, 2, 4, ["duration"]),
+        (TWICE, 10, 4, []),  # 4 of 4.9 s in 0.05 s, which is printed as 0.1
     ],
 )
 def test_seconds_alone_tell_duration_and_clients_also_where_the_last_were_waited_for(
