@@ -213,6 +213,16 @@ def test_latencies_of_a_few_us_have_the_room_of_their_rounding() -> None:
     assert codes(replace(quick, progress_busy_s=[1.6] * 3)) == ["progress", "progress"]
 
 
+def test_an_average_that_is_printed_as_nothing_has_a_deviation() -> None:
+    # Seen of a script without a statement: 7,651,152 transactions of up to 0.0005 ms, a few of some ms.
+    none = Evidence(
+        clients=1, tps=7_612_427.58, transactions=7_651_152, duration_s=1.0, duration_is_planned=True,
+        latency_average_ms=0.0, latency_stddev_ms=0.007,
+    )  # fmt: skip
+    assert "latency-order" not in codes(none)
+    assert "latency-order" in codes(replace(none, latency_stddev_ms=0.9))
+
+
 def test_rates_of_less_than_a_transaction_a_second_have_the_room_of_their_rounding() -> None:
     # 0.14 TPS are printed as 0.1: of 10,000 s that is 400 transactions less.
     slow = Evidence(clients=1, tps=0.14, transactions=1_400, duration_s=10_000.0, progress=[0.1] * 10_000)
