@@ -29,14 +29,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from benchhub import silence
-from benchhub.analysis.words import count, listing
+from benchhub.analysis.words import count
 from benchhub.release import release
 
-from . import dump, refill
+from . import dump, refill, releases
 
 FORMAT = "benchhub.backup"
 VERSION = 1
@@ -141,7 +140,7 @@ def _manifest() -> Manifest:
         release=release(),
         server_version=server_version,
         taken_at=timezone.now().isoformat(timespec="seconds"),
-        migrations=sorted(_applied()),
+        migrations=sorted(releases.applied()),
         rows=_rows(),
         field_keys=list(map(_mark, settings.FIELD_KEYS)),
     )
@@ -154,10 +153,6 @@ def _rows() -> dict[str, int]:
 def _mark(key: str) -> str:
     """Return by what a key is known again; it tells nothing of the key, which is random."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
-
-
-def _applied() -> set[str]:
-    return {".".join(key) for key in MigrationLoader(connection).applied_migrations}
 
 
 def _pack(file: Path, manifest: Manifest, copy: Path) -> None:
@@ -186,7 +181,7 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
             with _emptied_on_failure():
                 _make_tables(manifest)
                 _fill(copy, manifest)
-    if set(manifest.migrations) < _own_migrations():
+    if set(manifest.migrations) < releases.own():
         say("It was taken by an older release: its tables are brought to this one.")
         call_command("migrate", interactive=False, verbosity=0)
     if strangers := set(manifest.field_keys) - set(map(_mark, settings.FIELD_KEYS)):
@@ -204,24 +199,15 @@ def _require_rows_alone(copy: Path, manifest: Manifest) -> None:
 
 def _make_tables(manifest: Manifest) -> None:
     """Make the tables as they were at the backup. Raises BackupError where this release's migrations cannot."""
-    executor, migrations = MigrationExecutor(connection), _with_squashed(manifest)
+    executor, migrations = MigrationExecutor(connection), releases.with_squashed(set(manifest.migrations))
     graph = executor.loader.graph
     nodes = {key for key in graph.nodes if ".".join(key) in migrations}
     executor.migrate([key for key in nodes if not {child.key for child in graph.node_map[key].children} & nodes])
-    if _applied() != migrations:
+    if releases.applied() != migrations:
         raise BackupError(
             f"The backup was taken by release {manifest.release}, whose tables this one cannot make: restore it there, "
             "upgrade, and take another backup."
         )
-
-
-def _with_squashed(manifest: Manifest) -> set[str]:
-    """Return the migrations of a backup, with those that replace some of them and were written since."""
-    migrations = set(manifest.migrations)
-    for (app, name), migration in MigrationLoader(None, ignore_no_migrations=True).disk_migrations.items():
-        if migration.replaces and {".".join(key) for key in migration.replaces} <= migrations:
-            migrations.add(f"{app}.{name}")
-    return migrations
 
 
 def _fill(copy: Path, manifest: Manifest) -> None:
@@ -277,20 +263,11 @@ def _opened(file: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
 
 def _require_known(manifest: Manifest) -> None:
     """Raise BackupError for a backup whose tables this release does not know."""
-    if strangers := sorted(set(manifest.migrations) - _own_migrations()):
+    if names := releases.strangers(set(manifest.migrations)):
         raise BackupError(
             f"The backup was taken by release {manifest.release}, which is newer than this one ({release()}): it has "
-            f"{listing(strangers[:3])}{' and more' if len(strangers) > 3 else ''}. Install that release, then restore."
+            f"{names}. Install that release, then restore."
         )
-
-
-def _own_migrations() -> set[str]:
-    """Return the migrations that this release has, those that others have replaced among them."""
-    loader = MigrationLoader(None, ignore_no_migrations=True)
-    keys = set(loader.disk_migrations)
-    for migration in loader.disk_migrations.values():
-        keys |= {(app, name) for app, name in migration.replaces}
-    return {".".join(key) for key in keys}
 
 
 def _require_empty() -> None:

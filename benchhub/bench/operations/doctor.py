@@ -19,7 +19,7 @@ from benchhub.celery import app
 from benchhub.release import release
 from benchhub.ui.findings import Finding, Level
 
-from . import vitals
+from . import releases, vitals
 
 MOST_SKEW_S = 2.0
 MOST_SILENCE_S = 15.0
@@ -100,6 +100,9 @@ def _database() -> Finding:
 
 
 def _migrations() -> Finding:
+    if names := releases.strangers(releases.applied()):
+        text = f"The warehouse has tables of another release: {names}."
+        return Finding("migrations", "bad", text, "Install that release, or restore a backup of this one.")
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not missing:

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 
+from benchhub.bench.operations import releases
 from benchhub.bench.operations.app_role import RoleError, grant
 
 ONE_AT_A_TIME = 0x62656E6368  # "bench", as the number of an advisory lock
@@ -25,6 +26,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         with _alone():
+            if reason := releases.refusal():
+                raise CommandError(reason)
             call_command("migrate", interactive=False, stdout=self.stdout)
             call_command("load_fixtures", stdout=self.stdout)
             self.stdout.write(make_first_user(os.environ.get("ADMIN_USERNAME"), os.environ.get("ADMIN_PASSWORD")))
