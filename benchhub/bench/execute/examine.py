@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from django.core.exceptions import ImproperlyConfigured
 
 from benchhub.catalog.models import Host
 from runners.readings import decimal, whole
-from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
 
 from .visits import target_of
 
@@ -41,27 +43,27 @@ def examine(hosts: Iterable[Host]) -> Mapping[int, Examined | str]:
 
     The connections are its own, and closed afterwards.
     """
-    return asyncio.run(_examine([(host.pk, target_of(host), host.work_directory) for host in hosts]))
+    return asyncio.run(_examine(list(hosts)))
 
 
-async def _examine(places: list[tuple[int, Target, str]]) -> dict[int, Examined | str]:
+async def _examine(hosts: Sequence[Host]) -> dict[int, Examined | str]:
     connections, turn = Connections(), asyncio.Semaphore(AT_A_TIME)
     try:
-        answers = await asyncio.gather(*(_ask(connections, turn, target, work) for _, target, work in places))
+        answers = await asyncio.gather(*(_ask(connections, turn, host) for host in hosts))
     finally:
         await connections.close()
-    return dict(zip((pk for pk, _, _ in places), answers, strict=True))
+    return dict(zip((host.pk for host in hosts), answers, strict=True))
 
 
-async def _ask(connections: Connections, turn: asyncio.Semaphore, target: Target, work: str) -> Examined | str:
-    script = SCRIPT.format(folder=shlex.quote(work))
+async def _ask(connections: Connections, turn: asyncio.Semaphore, host: Host) -> Examined | str:
+    script = SCRIPT.format(folder=shlex.quote(host.work_directory))
     async with turn:
         try:
             before_s = time.time()
-            answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S, most_bytes=ANSWER_BYTES)
+            answer = await connections.run(target_of(host), script, timeout_s=ANSWER_TIMEOUT_S, most_bytes=ANSWER_BYTES)
             now_s = (before_s + time.time()) / 2
             return _read(answer, now_s)
-        except (Unreachable, RemoteFailure, HostKeyChanged, ValueError) as error:
+        except (Unreachable, RemoteFailure, HostKeyChanged, ImproperlyConfigured, ValueError) as error:
             return str(error)
 
 

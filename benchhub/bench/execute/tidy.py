@@ -7,6 +7,7 @@ from concurrent.futures import Future, as_completed
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
@@ -33,12 +34,16 @@ def tidy() -> int:
     """Let targets clean up after attempts that ended a while ago; return after how many. Any worker may repeat it."""
     tasks = {}
     for attempt in untidied()[:AT_A_TIME]:
-        host = attempt.run.system.driver
-        on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
-        tasks[loop.submit(end.tidy(target_of(host), on_target))] = attempt
+        tasks[loop.submit(_tidy(attempt))] = attempt
     for future in as_completed(tasks):
         _note(tasks[future], future)
     return len(tasks)
+
+
+async def _tidy(attempt: Attempt) -> None:
+    host = attempt.run.system.driver
+    on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
+    await end.tidy(target_of(host), on_target)
 
 
 def untidied() -> QuerySet[Attempt]:
@@ -52,7 +57,7 @@ def untidied() -> QuerySet[Attempt]:
 def _note(attempt: Attempt, future: Future[None]) -> None:
     try:
         future.result()
-    except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError) as error:
+    except (Unreachable, RemoteFailure, HostKeyChanged, TimeoutError, ImproperlyConfigured) as error:
         logger.warning("Attempt %s of run %s is not tidied up yet: %s", attempt.number, attempt.run_id, error)
         if isinstance(error, Unreachable):  # it is left in peace until somebody has reached it
             visits.note_unreached([attempt.run.system.driver_id], str(error))

@@ -9,6 +9,7 @@ from concurrent.futures import Future, as_completed
 from datetime import timedelta
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
@@ -32,6 +33,7 @@ VISIT_LEASE = timedelta(seconds=150)
 
 
 def target_of(host: Host) -> Target:
+    """Return where and as whom to log in. Raises ImproperlyConfigured where BenchHub cannot read its own key."""
     return Target(
         address=host.address,
         port=host.port,
@@ -44,8 +46,9 @@ def target_of(host: Host) -> Target:
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(may_visit())
-    visited = [host for host in due if _claim_visit(host) and _is_allowed(host)]
-    visits = {loop.submit(_visit(target_of(host), host.wanted, folders_of(host))): host for host in visited}
+    claimed = Host.objects.filter(pk__in=[host.pk for host in due if _claim_visit(host)])  # as they are by now
+    visited = [host for host in claimed if _is_allowed(host)]
+    visits = {loop.submit(_visit(host, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
         _note_visit(visits[future], future)
     return len(visited)
@@ -53,10 +56,8 @@ def visit_hosts() -> int:
 
 def _claim_visit(host: Host) -> bool:
     """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
-    claimed = Host.objects.filter(may_visit(), pk=host.pk, wanted=host.wanted).update(visit_until=Now() + VISIT_LEASE)
-    if claimed:
-        host.refresh_from_db()
-    return bool(claimed)
+    unclaimed = Host.objects.filter(may_visit(), pk=host.pk, wanted=host.wanted)
+    return bool(unclaimed.update(visit_until=Now() + VISIT_LEASE))
 
 
 def _is_allowed(host: Host) -> bool:
@@ -75,11 +76,11 @@ def folders_of(host: Host) -> list[str]:
     return sorted(folders | set(host.bin_directories.split()) | {folder for folder in built if folder})
 
 
-async def _visit(target: Target, purpose: str, folders: list[str]) -> Any:
+async def _visit(host: Host, folders: list[str]) -> Any:
     async with asyncio.timeout(PROBE_TIMEOUT_S):
-        if purpose == Host.Wanted.KEY:
-            return await offered_host_key(target.address, target.port)
-        return await probe.probe(connections(), target, prefixes=folders)
+        if host.wanted == Host.Wanted.KEY:
+            return await offered_host_key(host.address, host.port)
+        return await probe.probe(connections(), target_of(host), prefixes=folders)
 
 
 def _note_visit(host: Host, future: Future[Any]) -> None:
@@ -108,6 +109,8 @@ def _changes(host: Host, future: Future[Any]) -> dict[str, Any]:
         return _unreached_fields(str(error) or "The host did not answer in time.")
     except (RemoteFailure, ValueError) as error:
         return {**REACHED, "contact_error": str(error)}
+    except ImproperlyConfigured as error:
+        return {"contact_error": f"Nothing was sent: BenchHub's key for it cannot be read. {error}"}
     except Exception as error:  # what one host answers must not keep the others, nor the runs, waiting
         logger.exception("What %s answered cannot be read", host)
         return {**REACHED, "contact_error": short(f"BenchHub cannot read what the host answered: {error!r}.")}

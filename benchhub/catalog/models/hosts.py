@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -94,6 +95,13 @@ class Host(models.Model):
         pair = make_key_pair(f"benchhub {self.name}")
         self.private_key, self.public_key = pair.private_key, pair.public_key
 
+    def has_readable_key(self) -> bool:
+        """Tell whether FIELD_KEYS has the key with which BenchHub's own for this host was stored."""
+        try:
+            return bool(self.private_key)
+        except ImproperlyConfigured:
+            return False
+
     def runs_under_way(self) -> list[int]:
         """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
         keys: set[int] = set()
@@ -106,10 +114,11 @@ class Host(models.Model):
     def replace_key_pair(self) -> list[int]:
         """Give the host another key pair, whose public half is to be installed before anybody gets in again.
 
-        Return the runs under way, which nobody could reach meanwhile: then nothing is changed.
+        Return the runs under way, which nobody could reach meanwhile: then nothing is changed. By a key that BenchHub
+        cannot read any more nobody reaches them anyway, and by the new one they are found again.
         """
         Host.lock([self.pk])
-        if runs := self.runs_under_way():
+        if self.has_readable_key() and (runs := self.runs_under_way()):
             return runs
         self.make_key_pair()
         self.facts_at, self.contact_error = None, "Its new public key is not installed there yet."

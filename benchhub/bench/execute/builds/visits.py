@@ -6,6 +6,7 @@ import logging
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -43,10 +44,14 @@ USED = "An instance uses its programs: remove or retire that first."
 def visit_builds() -> int:
     """Take the next step of each build that is due; return how many were visited. Any worker may do it again."""
     builds = [build for build in SourceBuild.objects.to_visit() if _claim(build) and _is_allowed(build)]
-    visits = {loop.submit(step(connections(), visit_of(build))): build for build in builds}
+    visits = {loop.submit(_visit(build)): build for build in builds}
     for future in as_completed(visits):
         _note(visits[future], future)
     return len(builds)
+
+
+async def _visit(build: SourceBuild) -> Answer:
+    return await step(connections(), visit_of(build))
 
 
 def visit_of(build: SourceBuild) -> Visit:
@@ -119,6 +124,8 @@ def _note(build: SourceBuild, future: Future[Answer]) -> None:
         sentence = str(error) or "The host did not answer in time."
         note_unreached([build.host_id], sentence)
         _again(build, RETRY_AFTER, sentence)
+    except ImproperlyConfigured as error:
+        _again(build, RETRY_AFTER, f"Nothing was sent: the key of its host cannot be read. {error}")
     except (RemoteFailure, ValueError) as error:
         _refused(build, str(error))
     except DatabaseError:

@@ -141,3 +141,16 @@ def test_an_instance_is_not_moved_under_runs_that_were_planned_with_its_place(ru
 
 def test_a_new_name_or_password_of_an_instance_may_be_typed_at_any_time(run):
     assert not edit_instance(name="renamed").errors
+
+
+def test_a_key_pair_that_nobody_can_read_any_more_is_replaced_under_a_job_which_is_found_by_the_new_one(
+    run, client, settings
+):
+    Attempt.objects.create(run=run, number=1)
+    host = Host.objects.get()
+    settings.FIELD_KEYS = ["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+    client.force_login(get_user_model().objects.create_superuser("ada"))
+    answer = client.post(f"/api/v1/hosts/{host.pk}/new-key/")
+    assert (answer.status_code, answer.json()["public_key"]) == (200, Host.objects.get().public_key)
+    assert "PRIVATE KEY" in Host.objects.get().private_key
+    assert client.post(f"/api/v1/hosts/{host.pk}/new-key/").status_code == 409

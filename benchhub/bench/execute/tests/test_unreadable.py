@@ -1,0 +1,74 @@
+"""A key of BenchHub's own that FIELD_KEYS does not open stops its own host, and nothing that is done on others."""
+
+from datetime import timedelta
+
+import pytest
+from cryptography.fernet import Fernet
+from django.db.models.functions import Now
+
+from benchhub.bench import testing
+from benchhub.bench.execute import examine, tidy, visits
+from benchhub.bench.execute.builds import visits as builds
+from benchhub.bench.models import Attempt
+from benchhub.bench.models.states import State
+from benchhub.catalog.models import Hardware, Host, SourceBuild
+
+pytestmark = pytest.mark.django_db
+UNREADABLE, REFUSED = "not in FIELD_KEYS", "127.0.0.2:9"
+
+
+@pytest.fixture
+def hosts(settings):
+    """The key of the first was stored with a key that is gone; the second can be read, and refuses connections."""
+    made = [testing.make_host("first", "127.0.0.1"), testing.make_host("second", "127.0.0.2")]
+    right = settings.FIELD_KEYS
+    for host, keys in zip(made, ([Fernet.generate_key().decode()], right), strict=True):
+        settings.FIELD_KEYS = keys
+        host.make_key_pair()
+        host.port = 9
+        host.save()
+    return list(Host.objects.order_by("pk"))
+
+
+def errors(rows):
+    return list(rows.order_by("pk").values_list("contact_error", flat=True))
+
+
+def test_visits_to_other_hosts_take_place_and_each_says_why_it_failed(hosts):
+    for host in hosts:
+        host.ask(Host.Wanted.FACTS)
+    assert visits.visit_hosts() == 2
+    first, second = errors(Host.objects)
+    assert UNREADABLE in first and REFUSED in second
+    assert not Host.objects.exclude(wanted="").exists()
+
+
+def test_the_host_key_of_such_a_host_is_looked_at_as_that_needs_no_key(hosts):
+    hosts[0].ask(Host.Wanted.KEY)
+    visits.visit_hosts()
+    assert "127.0.0.1:9" in errors(Host.objects)[0]
+
+
+def test_builds_on_other_hosts_go_on(hosts):
+    for host in hosts:
+        SourceBuild.objects.create(host=host, kind="git", revision="a" * 40, digest="d", state="building")
+    assert builds.visit_builds() == 2
+    first, second = errors(SourceBuild.objects)
+    assert UNREADABLE in first and REFUSED in second
+    assert set(SourceBuild.objects.values_list("state", flat=True)) == {"building"}
+
+
+def test_other_hosts_are_tidied_up(hosts):
+    machine = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    for host, version in zip(hosts, ("17", "18"), strict=True):
+        system = testing.make_system(version, host, machine)
+        run = testing.make_run(testing.make_experiment([system]), system, 8, 1)
+        ended = {"outcome": State.FAILED, "ended_at": Now() - timedelta(days=1)}
+        Attempt.objects.create(run=run, number=1, **ended)
+    assert tidy.tidy() == 2
+    assert [bool(host.unreachable_since) for host in Host.objects.order_by("pk")] == [False, True]
+
+
+def test_the_doctor_hears_of_each_host(hosts):
+    first, second = examine.examine(hosts).values()
+    assert UNREADABLE in first and REFUSED in second
