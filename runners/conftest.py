@@ -24,9 +24,10 @@ import pytest
 from runners import job
 from runners.collection import Collected
 from runners.contract import Endpoint, Outputs, RunResult, RunSpec
-from runners.job import Attempt, Look, StartOutcome
+from runners.job import Attempt, StartOutcome
 from runners.keys import KeyPair, make_key_pair
 from runners.ssh import Connections, Target
+from runners.verdict import Look
 
 SSHD = "/usr/sbin/sshd"
 # Of a busy machine: who waits so long ends at once when it has happened.

@@ -16,6 +16,8 @@ SPEC_VERSION = 1
 VERIFY_FAILED, PREPARATION_FAILED, FINGERPRINT_FAILED = 97, 96, 95
 # The files that an attempt's wrapper leaves where it ended the command: at its deadline, or as it printed too much.
 OVERDUE_FILE, OVERFLOW_FILE = "overdue", "overflow"
+# The one that it leaves where the process that beats, and keeps to the deadline, was killed or stopped under the load.
+UNGUARDED_FILE = "unguarded"
 
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"

@@ -8,19 +8,17 @@ about the job, RemoteFailure says that the target could not do it.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Literal
 
 from runners import tools
 from runners.clusters import script as cluster_script
-from runners.collection import Collected, exit_code, parse_collected, size
+from runners.collection import Collected, parse_collected
 from runners.confinement import apart
 from runners.contract import RunSpec
 from runners.os_settings.script import put_back_function
@@ -31,6 +29,7 @@ from runners.server_settings import script as server_script
 from runners.ssh import TAIL_BYTES, Connections, RemoteFailure, Target
 from runners.telemetry import collector
 from runners.tools.base import Tool
+from runners.verdict import Look, parse_look
 
 DEFAULT_WORK_DIRECTORY = "$HOME/.benchhub"
 KEEP_EVIDENCE_DAYS = 14
@@ -45,11 +44,8 @@ SUMMING_UP_S = 30  # so long a wrapper whose command was cancelled may sum up wh
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
 NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
 SIGN_EVERY_S = 7
-SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
-HOLDER = re.compile("[0-9A-Za-z-]{1,64} [0-9]{1,9}")
+SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
 LOOK_BYTES = 2 * CHUNK_BYTES + (64 << 10)  # two logs, and the names and values before them
-LONGEST_WORD = 40
-UNWRITABLE = "Its host could not write down how it ended: the work directory there is full or has become read-only."
 MANIFEST_BYTES = 4 << 20  # with the names and sizes of the files
 SCRIPTS = Path(__file__).parent / "target"
 
@@ -87,55 +83,16 @@ class StartOutcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """An attempt as it stood at one moment.
-
-    `lock_held` tells of this attempt alone: something of it is alive. `uptime_s` and `heartbeat_uptime_s` are on
-    the target's monotonic clock. `chunk` holds bytes of err.log from `err_from` on, which is the offset that was
-    asked for unless more was written than one look brings; `out_chunk` is the same of out.log. `holder` is the
-    attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's line has
-    been cleaned up. `is_writable` is asked only of one that is not alive and left no exit code.
-    """
-
-    boot_id: str
-    uptime_s: float
-    started: bool
-    lock_held: bool
-    returncode: int | None
-    step: str
-    heartbeat_uptime_s: float | None
-    out_size: int
-    err_size: int
-    cancelled: bool
-    acknowledged: bool
-    boot_id_at_start: str | None
-    holder: str
-    chunk: bytes
-    err_from: int = 0
-    out_chunk: bytes = b""
-    out_from: int = 0
-    is_writable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign that the wrapper was alive a moment ago, with the sizes in bytes of its files that tell of progress."""
+    """A sign that the wrapper was alive a moment ago, with the sizes in bytes of its files that tell of progress.
+
+    `age_s` is for how long the command has run, by the target's monotonic clock.
+    """
 
     err_size: int
     out_size: int
     step_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The state of an attempt. `reason` is a sentence where it is lost or absent, else empty.
-
-    `suspected`: all looks dead; only a second look that sees the same makes it lost.
-    """
-
-    state: Literal["absent", "running", "finished", "lost"]
-    reason: str = ""
-    suspected: bool = False
+    age_s: int = field(default=0, compare=False)
 
 
 async def start(
@@ -194,11 +151,15 @@ async def _start(connections: Connections, target: Target, text: str) -> StartOu
 async def look(
     connections: Connections, target: Target, attempt: Attempt, *, offset: int = 0, out_offset: int = 0
 ) -> Look:
-    """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB)."""
-    command = attempt_script("look.sh", attempt, err_offset=offset, out_offset=out_offset, limit=CHUNK_BYTES)
+    """Return the attempt's state, with err.log and out.log from their offsets on (at most their last 256 KiB).
+
+    RemoteFailure where its folder cannot be read: that is no evidence of anything.
+    """
+    values = {"err_offset": offset, "out_offset": out_offset, "limit": CHUNK_BYTES}
+    command = attempt_script("processes.sh", attempt, "look.sh", **values)
     answer = await connections.run(target, command, timeout_s=EXEC_TIMEOUT_S, most_bytes=LOOK_BYTES)
     with sensible(target, answer):
-        return _parse_look(answer)
+        return parse_look(answer)
 
 
 async def wait_for_end(
@@ -224,31 +185,6 @@ async def wait_for_end(
     timeout_s += EXEC_TIMEOUT_S
     answer = await connections.run(target, command, timeout_s=timeout_s, on_line=listen, gives_way=True)
     return answer.splitlines()[-1:] == [b"ended"]
-
-
-def verdict(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdict:
-    """Return the state of an attempt, by the last look and whether the one before made it `suspected` of being lost.
-
-    An exit code decides. Without one, another boot than at the start means lost; so does a free lock, but only if
-    the look before saw it as well: the first may have fallen between two lines of the wrapper.
-    """
-    if look.returncode is not None:
-        return Verdict("finished")
-    if not look.started and look.acknowledged:
-        return Verdict("lost", "The attempt was collected before, and its host has cleaned up its evidence.")
-    if not look.started:
-        return Verdict("absent", "The attempt has not been started on this target.")
-    if look.boot_id != (boot_id_at_start or look.boot_id_at_start):
-        return Verdict("lost", "Its host was rebooted before the attempt ended.")
-    if look.lock_held:
-        return Verdict("running")
-    if suspected and not look.is_writable:
-        return Verdict("lost", UNWRITABLE)
-    if suspected:
-        return Verdict(
-            "lost", "Nothing of the attempt is alive on its host and it left no exit code: it was killed there."
-        )
-    return Verdict("running", suspected=True)
 
 
 async def collect(connections: Connections, target: Target, attempt: Attempt, *, cap_bytes: int) -> Collected:
@@ -291,21 +227,35 @@ async def cancel(
 ) -> None:
     """Forbid the attempt to start, and end all that runs of it: TERM, `grace_s`, KILL, then its backends.
 
+    Also what runs on although its folder was deleted, emptied or moved; its backends then end by themselves.
     `is_withdrawn`: nobody asked for the end of its run, which goes on with another attempt. Returns when nothing of it
     is left; an exit code that it had already stays. RemoteFailure when processes refuse to end.
     """
-    command = attempt_script(
-        "cancel.sh", attempt, grace=grace_s, summing_up=SUMMING_UP_S, withdrawn="yes" if is_withdrawn else ""
-    )
+    values = {**_ending(grace_s), "withdrawn": "yes" if is_withdrawn else ""}
+    command = attempt_script("processes.sh", attempt, "cancel.sh", **values)
     await connections.run(target, command, timeout_s=grace_s + 3 * EXEC_TIMEOUT_S)
 
 
-def attempt_script(name: str, attempt: Attempt, **values: int | str) -> str:
-    """Return a script of runners/target for an attempt, with these variables set before it."""
+async def end_overdue(connections: Connections, target: Target, attempt: Attempt, deadline_s: int) -> None:
+    """End what runs of the attempt although its deadline is over, as its own guard would have, and as `cancel` does.
+
+    For a look that `is_overdue`. A command that has ended by itself is left alone, and its wrapper woken up.
+    """
+    values = {**_ending(CANCEL_GRACE_S), "withdrawn": "", "deadline_s": deadline_s}
+    command = attempt_script("processes.sh", attempt, "overdue.sh", "cancel.sh", **values)
+    await connections.run(target, command, timeout_s=CANCEL_GRACE_S + 3 * EXEC_TIMEOUT_S)
+
+
+def _ending(grace_s: int) -> dict[str, int | str]:
+    return {"grace": grace_s, "summing_up": SUMMING_UP_S}
+
+
+def attempt_script(name: str, attempt: Attempt, *further: str, **values: int | str) -> str:
+    """Return scripts of runners/target for an attempt, one after the other, with these variables set before them."""
     work = attempt.work_directory.removeprefix("$HOME/").removeprefix("~/")
     values_by_name = {"work": work, "run": attempt.run, "number": attempt.number, **values}
     assignments = [f"{key}={shlex.quote(str(value))}" for key, value in values_by_name.items()]
-    return "\n".join([*assignments, _text("common.sh"), _text(name)])
+    return "\n".join([*assignments, *map(_text, ("common.sh", name, *further))])
 
 
 def _text(name: str) -> str:
@@ -348,47 +298,3 @@ def sensible(target: Target, answer: bytes) -> Iterator[None]:
         yield
     except tools.UNREADABLE as error:
         raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not math.isfinite(seconds):
-        raise ValueError(f"{text!r} is no time")
-    return seconds
-
-
-def _word(text: str) -> str:
-    """Return a short name as it is stored. Raises ValueError for what no honest target calls anything."""
-    if len(text) > LONGEST_WORD or not text.isprintable():
-        raise ValueError(f"{text[:LONGEST_WORD]!r} is no name")
-    return text
-
-
-def _parse_look(answer: bytes) -> Look:
-    head, _, logs = answer.partition(b"\n\n")
-    lines = head.replace(b"\0", b"").decode(errors="replace").splitlines()
-    facts = dict(line.split("=", 1) for line in lines)
-    sizes = {name: size(facts[name].encode()) for name in ("err_from", "err_size", "out_from", "out_size")}
-    err_from, out_from = sizes["err_from"], sizes["out_from"]
-    err_bytes = max(0, sizes["err_size"] - err_from)
-    returncode = facts.get("returncode", "").strip()
-    return Look(
-        boot_id=_word(facts["boot_id"]),
-        uptime_s=_seconds(facts["uptime"]),
-        started=facts["started"] == "1",
-        lock_held=facts.get("lock") == "held",
-        returncode=exit_code(returncode.encode()) if returncode.isdigit() else None,
-        step=_word(facts.get("step", "").partition(" ")[0]),
-        heartbeat_uptime_s=_seconds(facts["heartbeat"]) if facts.get("heartbeat") else None,
-        out_size=sizes["out_size"],
-        err_size=sizes["err_size"],
-        cancelled=facts["cancelled"] == "1",
-        acknowledged="acknowledged" in facts,
-        boot_id_at_start=_word(facts.get("boot_id_at_start", "")) or None,
-        holder=facts["holder"] if HOLDER.fullmatch(facts["holder"]) else "",
-        chunk=logs[:err_bytes],
-        err_from=err_from,
-        out_chunk=logs[err_bytes:],
-        out_from=out_from,
-        is_writable="unwritable" not in facts,
-    )

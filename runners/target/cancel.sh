@@ -1,7 +1,7 @@
 # Puts up the tombstone, which tells whether a person wants it or BenchHub alone ($withdrawn), then ends what runs of
 # the attempt: TERM, $grace seconds, KILL. The wrapper is spared for $summing_up seconds, in which it writes down how the
 # command ended; one that was stopped, or still sums up what nobody wants any more, would keep the host. A wrapper that
-# was killed leaves a heart, which is ended with it. May be repeated at any time.
+# was killed leaves a heart, which is ended with it. May be repeated at any time. processes.sh stands before it.
 enter_work
 mkdir -p -- "$folder" && cd -- "$folder" || exit 1
 
@@ -18,28 +18,40 @@ flock -w 30 6 || exit 6
 put_up_tombstone || [ -e started ] || exit 1
 exec 6>&-
 forget_password() { rm -f .pgpass || true; }
-[ -e started ] || exit 0
+
+# Its files are gone, or elsewhere: what it has running is found by where that works, and what has its lock by that.
+share_lock() {
+    [ -e /proc/self/fd/5 ] || return 0
+    for process in /proc/[0-9]*; do
+        [ "$process/fd/8" -ef /proc/self/fd/5 ] && printf '%s ' "${process#/proc/}"
+    done
+}
+end_strays() {
+    cd / && exec 5>&-
+    for process in $(strays); do
+        if [ -e "/proc/$process/fd/8" ]; then exec 5< "/proc/$process/fd/8" && break; fi
+    done
+    tries=0 signal=TERM
+    left="$(strays)$(share_lock)"
+    while [ -n "$left" ] && [ "$tries" -lt "$((grace * 10 + 50))" ]; do
+        if [ "$tries" -ge "$((grace * 10))" ]; then signal=KILL; fi
+        if [ "$tries" -eq 0 ] || [ "$signal" = KILL ]; then kill -s "$signal" $left 2>&-; fi
+        sleep 0.1
+        tries=$((tries + 1))
+        left="$(strays)$(share_lock)"
+    done
+    refuse_to_end
+}
+refuse_to_end() {
+    [ -n "$left" ] || return 0
+    echo "these processes of the attempt do not end: $left" >&2
+    exit 7
+}
+if [ ! -e started ]; then end_strays; exit 0; fi
 read -r boot < started || boot=
 read -r boot_now < /proc/sys/kernel/random/boot_id
 if [ "$boot" != "$boot_now" ]; then forget_password; exit 0; fi
 
-# Process $1 is the one that started at clock tick $2 and no later one with its number.
-is_process() {
-    { read -r stat < "/proc/$1/stat"; } 2> /dev/null || return 1
-    set -- "$2" ${stat##*) }
-    [ "${21}" = "$1" ] && [ "$2" != Z ]
-}
-
-# The wrapper writes 'pid' a moment after 'started'. The boot in it is the one in 'started'.
-identify() {
-    tries=0
-    while [ ! -s pid ] && [ "$tries" -lt 20 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    [ ! -s pid ] || read -r _ wrapper wrapper_start command command_start < pid
-}
-wrapper=0 wrapper_start=0 command=0 command_start=0
 identify
 
 # While its leader's number belongs to no other process, a session of that number is the command's.
@@ -79,23 +91,7 @@ end_survivors() {
 }
 end_survivors TERM "$((grace * 10))"
 [ -z "$left" ] || end_survivors KILL 50
-refuse_to_end() {
-    [ -n "$left" ] || return 0
-    echo "these processes of the attempt do not end: $left" >&2
-    exit 7
-}
 refuse_to_end
-
-# What is left in the wrapper's session works in the folder: itself, its heart, and what it sums up by. A number that was
-# given out again does not.
-of_wrapper() {
-    [ "$wrapper" != 0 ] || return 0
-    for process in /proc/[0-9]*; do
-        { read -r stat < "$process/stat"; } 2> /dev/null || continue
-        set -- ${stat##*) }
-        if [ "$1" != Z ] && [ "$4" = "$wrapper" ] && [ "$process/cwd" -ef . ]; then printf '%s ' "${process#/proc/}"; fi
-    done
-}
 
 end_wrapper() {
     tries=0

@@ -25,7 +25,6 @@ heartbeat() {
     trap 'kill $pause; exit' TERM
     while is_wrapper_there && ! is_folder_gone; do
         read -r uptime _ < /proc/uptime
-        { echo "$uptime" >> hb; } 2> /dev/null
         left=$((begin + deadline_s - ${uptime%.*}))
         if [ "$deadline_s" -eq 0 ] || [ "$left" -gt 15 ]; then left=15; fi
         count_printed
@@ -34,6 +33,8 @@ heartbeat() {
         sleep "$left" &
         pause=$!
         wait "$pause"
+        read -r uptime _ < /proc/uptime
+        { echo "$uptime" >> hb; } 2> /dev/null
     done
     end_orphan
 }
@@ -52,10 +53,16 @@ is_wrapper_there() {
     [ "$2" -eq $$ ]
 }
 
-# A file system that does not answer for a while hides 'started' as well, and spoils no load.
-is_folder_gone() {
-    [ ! -e started ] || return
-    case $(readlink /proc/self/cwd) in *' (deleted)') ;; *) return 1 ;; esac
+# A file system that does not answer for a while hides 'started' as well, and spoils no load: only the kernel's word that
+# the folder was deleted, or the lock's file (descriptor 5) with what else it held, tells that they are gone.
+is_folder_gone() { [ ! -e started ] && { is_deleted cwd || is_deleted fd/5; }; }
+is_deleted() { case $(readlink "/proc/self/$1") in *' (deleted)') ;; *) return 1 ;; esac; }
+
+# A process that was stopped does nothing either.
+is_awake() {
+    { read -r stat < "/proc/$1/stat"; } 2> /dev/null || return
+    set -- "$2" ${stat##*) }
+    [ "${21}" = "$1" ] && case $2 in [ZTt]) return 1 ;; esac
 }
 
 is_command_there() { [ "$(start_time "$command" 2> /dev/null)" = "$command_start" ]; }
@@ -144,8 +151,8 @@ limit_printing() {
 
 deadline_s=$2 grace_s=$3
 limit_printing "$4"
-read -r begin _ < /proc/uptime
-begin=${begin%.*}
+read -r uptime _ < /proc/uptime
+begin=${uptime%.*}
 wrapper_start=$(start_time $$)
 # Space for the last files is taken now: at the end the disk may be full. Blanks may follow JSON and a number.
 printf '%16s' '' > ended.new
@@ -158,18 +165,25 @@ setsid /bin/sh ./command.sh > out.log 2> err.log < /dev/null 7>&- 8>&8 9>&9 &
 command=$!
 command_start=$(start_time "$command")
 echo "$boot $$ $wrapper_start $command $command_start" > pid
+echo "$uptime" > hb
 # By exec: a shell that closes descriptors for a function alone keeps copies of them, and with them the locks. The files
 # of the locks are opened once more by their descriptors, as they may be deleted by now.
 (exec 5< /proc/self/fd/8 6< /proc/self/fd/9 7>&- 8>&- 9>&-; heartbeat) &
 heart=$!
+heart_start=$(start_time "$heart")
 wait "$command"
 returncode=$?
 while [ "$returncode" -gt 128 ] && kill -0 "$command" 2> /dev/null; do
     wait "$command"
     returncode=$?
 done
-# What ignores TERM has to be gone before this is written down as the end.
-if was_ended; then wait "$heart"; fi
+# What ignores TERM has to be gone before this is written down as the end. Who cancels sees to that too, and may have to
+# because the heart does not.
+if was_ended && [ ! -e cancel ]; then
+    wait "$heart"
+elif ! is_awake "$heart" "$heart_start"; then
+    { true > unguarded; } 2> /dev/null
+fi
 
 if [ "$returncode" -gt 128 ] || [ -e cancel ]; then
     end_leftovers
@@ -179,4 +193,4 @@ manifest 1<> manifest.new
 mv manifest.new manifest.json
 echo "$returncode" 1<> rc.new
 mv rc.new rc
-was_ended || kill "$heart"
+if [ "$(start_time "$heart" 2> /dev/null)" = "$heart_start" ]; then kill "$heart" && kill -s CONT "$heart"; fi

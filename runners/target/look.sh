@@ -1,8 +1,18 @@
 # One look at the attempt: names and values, an empty line, then what is new in err.log and out.log: from
 # $err_offset and $out_offset on. Of more than $limit bytes only the last ones; a log that got shorter, from its start.
 # The lock is read before the exit code and that before the log: what ends meanwhile never looks lost or short.
-enter_work
-cd -- "$folder" 2> /dev/null || true  # the work directory has no such files: all is absent
+# What cannot be read is not gone: that says nothing of the attempt, and fails.
+enter_work || exit 4
+is_missing() {
+    answer=$(LC_ALL=C ls -d -- "$1" 2>&1) && return 1
+    case $answer in *': No such file or directory' | *': Not a directory') return ;; esac
+    echo "its folder cannot be read: $answer" >&2
+    exit 4
+}
+# Where the folder is missing, the work directory has no such files: all is absent.
+if [ -d "$folder" ]; then cd -- "$folder" || exit 4; else is_missing "$folder" || true; fi
+[ -e started ] || is_missing started || true
+first_line() { [ ! -e "$1" ] || head -n 1 -- "$1"; }
 last_line() { [ ! -e "$1" ] || tail -n 1 -- "$1"; }
 size() { if [ -e "$1" ]; then stat -c %s -- "$1"; else echo 0; fi; }
 # Where to read a log of $1 bytes from that was read up to $2.
@@ -15,6 +25,7 @@ present() { if [ -e "$1" ]; then echo 1; else echo 0; fi; }
 read -r boot < /proc/sys/kernel/random/boot_id
 read -r uptime _ < /proc/uptime
 printf 'boot_id=%s\nuptime=%s\nstarted=%s\n' "$boot" "$uptime" "$(present started)"
+if [ ! -e started ] && is_hidden; then echo hidden=1; fi
 if [ -e started ]; then
     read -r boot < started || boot=
     echo "boot_id_at_start=$boot"
@@ -25,7 +36,7 @@ if [ -e started ]; then
     elif [ "$lock" = free ] && ! { true > look.new && rm -f look.new; } 2> /dev/null; then
         echo unwritable=1
     fi
-    printf 'step=%s\nheartbeat=%s\n' "$(last_line step)" "$(last_line hb)"
+    printf 'step=%s\nbegin=%s\n' "$(last_line step)" "$(first_line hb)"
 fi
 if [ -e ack ] || in_ledger; then echo acknowledged=1; fi
 err_size=$(size err.log) out_size=$(size out.log)

@@ -5,6 +5,10 @@
 #   8  lock       held by everything that comes of the attempt: free again when nothing of it is left
 #   9  host.lock  the same for the whole host: one attempt at a time
 set -e
+if [ ! -c /dev/null ] || [ ! -w /dev/null ]; then
+    echo "/dev/null is no device that the account can write to: make it again" >&2
+    exit 3
+fi
 for tool in flock setsid sha256sum timeout; do
     command -v "$tool" > /dev/null || {
         echo "$tool is missing: install util-linux and coreutils" >&2
@@ -34,7 +38,13 @@ try_programs
 
 # A second's patience: the wrapper before this one may be on its last line.
 exec 9>> "$work/host.lock"
-if ! flock -w 1 9; then echo BUSY; exit 0; fi
+code=0
+flock -w 1 9 || code=$?
+case $code in
+    0) ;;
+    1) echo BUSY; exit 0 ;;
+    *) echo "The file system of the work directory takes no locks: choose one on a local disk" >&2; exit 3 ;;
+esac
 os_put_back || exit 8
 code=0
 server_settings_back || code=$?

@@ -16,6 +16,7 @@ from runners.conftest import HELD, PATIENCE_S, fake_spec
 from runners.job import CHUNK_BYTES, Attempt, StartOutcome
 from runners.ssh import Connections, RemoteFailure
 from runners.tests.processes import is_written
+from runners.verdict import judge
 
 pytestmark = [pytest.mark.long, pytest.mark.target]
 
@@ -253,7 +254,7 @@ async def test_what_was_acknowledged_long_ago_is_deleted_and_still_never_run_aga
 
     assert await bench.start("true") is StartOutcome.ALREADY_STARTED
     assert bench.executions() == ["1", "2"]
-    verdict = job.verdict(await bench.look(), suspected=False, boot_id_at_start=None)
+    verdict = judge(await bench.look(), suspected=False, boot_id_at_start=None)
     assert verdict.state == "lost" and "cleaned up" in verdict.reason
 
 

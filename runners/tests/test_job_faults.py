@@ -12,9 +12,10 @@ import pytest
 
 from runners import job
 from runners.conftest import HELD, Bench, FakeTool, fake_spec
-from runners.job import Look, StartOutcome
+from runners.job import StartOutcome
 from runners.ssh import Connections, RemoteFailure
 from runners.tests.processes import is_alive, is_written, pids
+from runners.verdict import Look, judge
 
 pytestmark = [pytest.mark.long, pytest.mark.target]
 
@@ -93,7 +94,7 @@ async def test_cancel_after_the_end_changes_nothing(bench):
     await bench.cancel()
     look = await bench.look()
     assert (look.returncode, look.cancelled) == (0, True)
-    assert job.verdict(look, suspected=False, boot_id_at_start=None).state == "finished"
+    assert judge(look, suspected=False, boot_id_at_start=None).state == "finished"
     assert (await bench.collect()).outputs.stdout == b"result\n"
 
 
@@ -190,9 +191,9 @@ async def test_a_killed_job_is_lost_only_when_seen_twice(bench):
     os.killpg(command, signal.SIGKILL)
     await bench.until(lambda: not is_alive(wrapper) and not is_alive(command))
     assert await bench.ended()
-    first = job.verdict(await bench.look(), suspected=False, boot_id_at_start=None)
+    first = judge(await bench.look(), suspected=False, boot_id_at_start=None)
     assert (first.state, first.suspected) == ("running", True)
-    second = job.verdict(await bench.look(), suspected=first.suspected, boot_id_at_start=None)
+    second = judge(await bench.look(), suspected=first.suspected, boot_id_at_start=None)
     assert second.state == "lost" and "killed" in second.reason
     await bench.cancel()
     assert not (bench.folder / ".pgpass").exists()
@@ -205,7 +206,7 @@ async def test_a_child_that_left_the_session_keeps_the_host_busy_until_it_is_can
     assert await bench.ended()
     look = await bench.look()
     assert (look.returncode, look.lock_held) == (0, True)
-    assert job.verdict(look, suspected=False, boot_id_at_start=None).state == "finished"
+    assert judge(look, suspected=False, boot_id_at_start=None).state == "finished"
     assert await bench.of(2).start("true") is StartOutcome.BUSY
     await bench.cancel(grace_s=1)
     assert not is_alive(int((bench.folder / "escaped").read_text()))
@@ -280,15 +281,15 @@ ALIVE = Look("boot", 100.0, True, True, None, "measure", 99.0, 0, 0, False, Fals
     ],
 )
 def test_the_verdict_follows_the_evidence(changes, suspected, expected):
-    verdict = job.verdict(replace(ALIVE, **changes), suspected=suspected, boot_id_at_start=None)
+    verdict = judge(replace(ALIVE, **changes), suspected=suspected, boot_id_at_start=None)
     assert verdict.state == expected
     assert bool(verdict.reason) == (expected in ("lost", "absent"))
 
 
 def test_only_a_free_lock_without_an_exit_code_is_suspect():
-    assert job.verdict(replace(ALIVE, lock_held=False), suspected=False, boot_id_at_start=None).suspected
-    assert not job.verdict(ALIVE, suspected=True, boot_id_at_start=None).suspected
+    assert judge(replace(ALIVE, lock_held=False), suspected=False, boot_id_at_start=None).suspected
+    assert not judge(ALIVE, suspected=True, boot_id_at_start=None).suspected
 
 
 def test_the_boot_that_the_warehouse_noted_outweighs_the_targets():
-    assert job.verdict(ALIVE, suspected=False, boot_id_at_start="another").state == "lost"
+    assert judge(ALIVE, suspected=False, boot_id_at_start="another").state == "lost"

@@ -23,7 +23,7 @@ import pytest
 
 import runners
 from conftest import WHOLE
-from runners import collection, counters, job, probe, readings, tools
+from runners import collection, counters, probe, readings, tools
 from runners.contract import Outputs
 from runners.telemetry import series
 from runners.telemetry.sysstat import placed as sysstat
@@ -35,6 +35,7 @@ from runners.tools.pgbench.testing import SPEC as PGBENCH_SPEC
 from runners.tools.tatp import loaded as tatp_loaded
 from runners.tools.tatp import log as tatp_log
 from runners.tools.tatp.testing import SPEC as TATP_SPEC
+from runners.verdict import parse_look
 
 SIZES = (90, 180) if WHOLE else (45, 90)
 NUMBERS = (150, 300) if WHOLE else (25, 50)
@@ -233,7 +234,7 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "probe choices": lambda text: lambda: probe._choices(text),
     "probe sections": lambda text: lambda: list(readings.read_sections(text.encode())),
     "counters": lambda text: lambda: counters.parse_snapshot(text.encode()),
-    "look": lambda text: lambda: job._parse_look(text.encode()),
+    "look": lambda text: lambda: parse_look(text.encode()),
     "collection": lambda text: lambda: collection.parse_collected(text.encode(), 1000),
     "readings": lambda text: lambda: (readings.whole(text), readings.decimal(text)),
 }

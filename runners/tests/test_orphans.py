@@ -1,4 +1,7 @@
-"""A load whose wrapper was killed, or whose folder is gone: nobody can collect it, and its heart ends it."""
+"""A load whose wrapper was killed, or whose folder is gone: nobody can collect it, and its heart ends it.
+
+One whose heart was killed is ended at its deadline by who looks at it.
+"""
 
 import os
 import shutil
@@ -8,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from runners import job
-from runners.conftest import Bench
+from runners import job, verdict
+from runners.conftest import Bench, fake_spec
 from runners.job import StartOutcome
-from runners.tests.processes import in_folder, is_alive, is_written, pids, wake_heart
+from runners.ssh import RemoteFailure
+from runners.tests.processes import heart, in_folder, is_alive, is_written, pids, wake_heart
+from runners.verdict import judge
 
 pytestmark = [pytest.mark.long, pytest.mark.target]
 
@@ -27,7 +32,7 @@ async def test_a_load_whose_wrapper_was_killed_is_lost_and_leaves_the_host_to_th
     assert not is_alive(command) and not is_alive(escaped)
     look = await bench.look()
     assert (look.returncode, look.lock_held) == (None, False)
-    assert job.verdict(look, suspected=True, boot_id_at_start=None).state == "lost"
+    assert judge(look, suspected=True, boot_id_at_start=None).state == "lost"
     assert await bench.of(2).start("true") is StartOutcome.STARTED
     await bench.of(2).ended()
 
@@ -98,6 +103,83 @@ async def test_a_load_whose_folder_is_deleted_is_ended_with_all_that_escaped_fro
     await bench.of(2).ended()
 
 
+async def test_a_load_whose_folder_is_emptied_is_ended_as_if_the_folder_were_gone(bench):
+    await bench.start("mkdir log; true > log/some; setsid sleep 300 & sleep 300")
+    await bench.until((bench.folder / "log" / "some").exists)
+    processes = in_folder(bench)
+    for path in [path for path in bench.work.rglob("*") if path.is_file()]:
+        path.unlink()
+    wake_heart(bench)
+    await bench.until(lambda: not any(map(is_alive, processes)))
+    assert len(processes) >= 5 and not (bench.folder / "started").exists()
+    assert judge(await bench.look(), suspected=False, boot_id_at_start=None).state == "absent"
+    assert await bench.of(2).start("true") is StartOutcome.STARTED
+    await bench.of(2).ended()
+
+
+async def start_unguarded(bench: Bench, command: str, fault: signal.Signals) -> None:
+    await bench.start(command, spec=fake_spec(deadline_s=2))
+    await bench.until(lambda: is_written(bench.folder / "pid") and is_written(bench.folder / "hb"))
+    os.kill(heart(bench.folder), fault)
+
+
+async def end_overdue(bench: Bench) -> None:
+    await job.end_overdue(bench.connections, bench.target, bench.attempt, 2)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_load_whose_heart_was_killed_or_stopped_is_ended_by_who_looks_after_its_deadline(
+    bench, monkeypatch, fault
+):
+    monkeypatch.setattr(verdict, "OVERDUE_GRACE_S", 1)
+    await start_unguarded(bench, "setsid sleep 300 & sleep 300", fault)
+    command = pids(bench)[1]
+    while not (look := await bench.look()).is_overdue(2):
+        assert look.lock_held and is_alive(command)
+    assert look.uptime_s - look.begin_uptime_s > 3
+    await end_overdue(bench)
+    assert not in_folder(bench)
+    outputs = (await bench.collect()).outputs
+    assert (outputs.returncode, outputs.files["overdue"].strip()) == (128 + signal.SIGTERM, b"2")
+    assert "unguarded" in outputs.files
+    assert await bench.of(2).start("true") is StartOutcome.STARTED
+    await bench.of(2).ended()
+    assert "unguarded" not in (await bench.of(2).collect()).outputs.files
+
+
+async def test_a_load_that_ended_in_time_without_its_heart_says_so_and_is_no_failure(bench):
+    await start_unguarded(bench, "until [ -e over ]; do sleep 0.05; done", signal.SIGKILL)
+    (bench.folder / "over").touch()
+    assert await bench.ended()
+    outputs = (await bench.collect()).outputs
+    assert (outputs.returncode, "unguarded" in outputs.files, "overdue" in outputs.files) == (0, True, False)
+
+
+async def test_a_wrapper_that_sums_up_is_not_ended_by_a_deadline_that_its_command_kept(bench, monkeypatch):
+    monkeypatch.setattr(job, "SUMMING_UP_S", 1)
+    await bench.start("truncate -s 1T big.bin", spec=fake_spec(deadline_s=2))
+    await bench.until(lambda: is_written(bench.folder / "pid"))
+    wrapper, command = pids(bench)
+    await bench.until(lambda: not is_alive(command))
+    await end_overdue(bench)
+    assert is_alive(wrapper)
+    assert not (bench.folder / "cancel").exists() and not (bench.folder / "overdue").exists()
+    await bench.cancel()
+
+
+async def test_a_wrapper_that_was_stopped_while_its_command_ended_goes_on_and_is_collected(bench):
+    await bench.start("until [ -e over ]; do sleep 0.05; done; echo result", spec=fake_spec(deadline_s=60))
+    await bench.until(lambda: is_written(bench.folder / "pid"))
+    wrapper, command = pids(bench)
+    os.kill(wrapper, signal.SIGSTOP)
+    (bench.folder / "over").touch()
+    await bench.until(lambda: not is_alive(command))
+    await end_overdue(bench)
+    assert await bench.ended()
+    outputs = (await bench.collect()).outputs
+    assert (outputs.returncode, outputs.stdout, "overdue" in outputs.files) == (0, b"result\n", False)
+
+
 async def test_a_load_whose_file_system_does_not_answer_for_some_beats_goes_on_and_ends_well(bench):
     await bench.start("until [ -e away.over ]; do sleep 0.05; done; echo result")
     await bench.until(lambda: is_written(bench.folder / "hb"))
@@ -125,3 +207,48 @@ def test_a_job_whose_lock_was_deleted_in_its_first_moment_keeps_to_its_deadline(
             os.killpg(int((tmp_path / "pid").read_text().split()[3]), signal.SIGKILL)
     assert int((tmp_path / "rc").read_text()) == 128 + signal.SIGTERM
     assert int((tmp_path / "overdue").read_text()) == 1
+
+
+async def test_a_load_whose_work_directory_was_moved_goes_on_and_is_collected_once_it_is_back(bench):
+    await bench.start("until [ -e over ]; do sleep 0.05; done; echo result")
+    await bench.until(lambda: is_written(bench.folder / "hb"))
+    moved = bench.work.with_name(f"{bench.work.name}-moved")
+    bench.work.rename(moved)
+    look = await bench.look()
+    assert (look.started, look.is_hidden) == (False, True)
+    assert judge(look, suspected=True, boot_id_at_start=None).state == "running"
+    shutil.rmtree(bench.work)  # the look has made it anew
+    moved.rename(bench.work)
+    (bench.folder / "over").touch()
+    assert await bench.ended()
+    assert not (await bench.look()).is_hidden
+    assert (await bench.collect()).outputs.stdout == b"result\n"
+
+
+@pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "deleted"])
+async def test_a_cancel_ends_what_runs_on_without_its_folder_and_what_escaped_from_it(bench, is_moved):
+    await bench.start('setsid sh -c \'cd /; echo $$ > "$0"/escaped; exec sleep 300\' "$PWD" & sleep 300')
+    await bench.until(lambda: is_written(bench.folder / "escaped") and is_written(bench.folder / "hb"))
+    processes = [*in_folder(bench), int((bench.folder / "escaped").read_text())]
+    moved = bench.work.with_name(f"{bench.work.name}-moved")
+    if is_moved:
+        bench.work.rename(moved)
+    else:
+        shutil.rmtree(bench.work)
+    await bench.cancel()
+    assert len(processes) >= 6 and not any(map(is_alive, processes))
+    assert await bench.start("true") is StartOutcome.TOMBSTONED
+    shutil.rmtree(moved, ignore_errors=True)
+
+
+async def test_a_folder_that_cannot_be_read_is_no_evidence_that_it_is_gone(bench):
+    await bench.start("until [ -e over ]; do sleep 0.05; done; echo result")
+    await bench.until(lambda: is_written(bench.folder / "hb"))
+    runs = bench.work / "runs"
+    runs.chmod(0)
+    with pytest.raises(RemoteFailure, match=r"cannot be read: .*Permission denied"):
+        await bench.look()
+    runs.chmod(0o700)
+    (bench.folder / "over").touch()
+    assert await bench.ended()
+    assert (await bench.collect()).outputs.stdout == b"result\n"

@@ -1,11 +1,16 @@
-"""Loads that do not end by themselves: their host ends them at their deadline, whoever looks on."""
+"""Loads that do not end by themselves: their host ends them at their deadline, or whoever looks on."""
 
 from __future__ import annotations
+
+import os
+import signal
 
 import pytest
 
 from benchhub.analysis.planning import deadlines
+from runners.tests.processes import heart, is_written
 from tests.faults import rows
+from tests.faults.cancels import loads_on
 from tests.faults.rig import kill, until
 
 pytestmark = pytest.mark.target
@@ -47,3 +52,28 @@ def test_a_load_that_hangs_is_ended_while_no_worker_lives_and_nobody_reaches_the
     site.proxy.start()
     rig.worker("later")
     check_both(site, hangs, after)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_load_that_hangs_and_whose_guard_is_killed_or_stopped_is_ended_by_who_looks(
+    rig, site, hanging, system, fault
+):
+    rig.both()
+    hangs, after = rows.queue(system, 2, duration_s=1)
+    rows.until_state(hangs, "running")
+    until(lambda: site.executions(hangs) == 1 and is_written(site.folder(hangs) / "hb"))
+    os.kill(heart(site.folder(hangs)), fault)
+    check_both(site, hangs, after)
+    first = type(hangs).objects.get(pk=hangs.pk)
+    assert "was killed or stopped" in first.reason
+    assert first.attempts.get().evidence.filter(name="unguarded").exists()
+    assert not loads_on(site)
+
+
+def test_a_load_that_keeps_its_deadline_is_left_alone_where_its_guard_was_killed(rig, site, system, ends_once):
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=8)
+    until(lambda: site.executions(runs[0]) == 1)
+    os.kill(heart(site.folder(runs[0])), signal.SIGKILL)
+    first, second = ends_once(runs)
+    assert ["was killed or stopped" in " ".join(run.result.remarks) for run in (first, second)] == [True, False]

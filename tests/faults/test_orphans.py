@@ -38,7 +38,18 @@ def delete_everything(site, run) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-FAULTS = (kill_the_wrapper, kill_all_but_a_child_that_escaped, delete_the_folder, delete_everything)
+def empty_the_folder(site, run) -> None:
+    for path in [path for path in site.folder(run).rglob("*") if path.is_file()]:
+        path.unlink()
+
+
+def empty_everything(site, run) -> None:
+    for path in [path for path in site.machine.work_directory.rglob("*") if path.is_file()]:
+        path.unlink()
+
+
+GONE = (delete_the_folder, delete_everything, empty_the_folder, empty_everything)
+FAULTS = (kill_the_wrapper, kill_all_but_a_child_that_escaped, *GONE)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -55,7 +66,7 @@ def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_hos
     ended = rows.until_final([lost, after], patience_s=BEATS_S + 4 * rig.lease_s)
     assert [run.state for run in ended] == ["lost", "succeeded"], [run.reason for run in ended]
     assert [site.executions(run) for run in (lost, after)] == [1, 1]
-    assert ("folder is gone" if fault in (delete_the_folder, delete_everything) else "was killed") in ended[0].reason
+    assert ("folder is gone" if fault in GONE else "was killed") in ended[0].reason
     assert not beside.exists()
     until(lambda: not loads_on(site), BEATS_S)
     until(lambda: not Hold.objects.exists())

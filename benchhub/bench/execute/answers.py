@@ -21,7 +21,7 @@ from benchhub.bench.results import ingest, live_log
 from benchhub.bench.results.telemetry import own
 from benchhub.catalog.models import Host
 from runners import job, probe, tools
-from runners.contract import Doubt
+from runners.contract import UNGUARDED_FILE, Doubt
 from runners.os_settings import answer as os_answer
 from runners.poolers import answer as pooler_answer
 from runners.poolers.script import FACTS_FILE as POOLER_FILE
@@ -54,11 +54,16 @@ logger = logging.getLogger(__name__)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 BUSY = "Another job still runs on the host; the run starts when it has ended."
-FOLDER_GONE = (
-    "Its folder is gone from its host, or was emptied: nothing can be collected. Its load is ended there, or keeps the"
-    " host until it ends."
+FOLDER_GONE = "Its folder is gone from its host, or was emptied: nothing can be collected. Its load was ended there."
+HIDDEN = (
+    "Its load goes on, but its folder is not where it was: put the work directory back to where it was on the host, or"
+    " cancel the run."
 )
-# What the lock was in may be gone as well. The heart of the load looks once in 15 s, and ends it within 10.
+UNGUARDED = (
+    "The process that guards a load on its host was killed or stopped there, while the load went on: something on the"
+    " host ends processes, for example where memory is short."
+)
+# What it had begun on its server ends by itself there, where nothing is left that would end it.
 ORPHAN_ENDS_S = 45
 # Longer than most runs last: whoever changed the server may be gone for good, and other runs wait for the host.
 HELD_FOR = timedelta(hours=2)
@@ -210,7 +215,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         live_log.keep(run, "out", look.out_from, look.out_chunk)
         observed: dict[str, Any] = {
             **CONTACT,
-            "contact_error": "",
+            "contact_error": HIDDEN if look.is_hidden else "",
             "step": look.step,
             "progress_offset": look.err_from + len(look.chunk),
             "out_offset": look.out_from + len(look.out_chunk),
@@ -263,6 +268,8 @@ def _write_ended(job_: Job, ended: Ended) -> Job:
 def store_outputs(run: Run, attempt: Attempt, job_: Job, ended: Ended) -> tuple[State, str]:
     """Store what the outputs mean; return how the run ended, and why. Outputs that cannot be read fail it."""
     remarks = list(ended.collected.remarks.values())
+    if UNGUARDED_FILE in ended.collected.outputs.files:
+        remarks.append(UNGUARDED)
     planned = ended.readings.telemetry
     missing = own.store(run, planned.get) if planned else []
     try:

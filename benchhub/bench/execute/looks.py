@@ -88,7 +88,7 @@ def is_quiet(job_: Job, future: Future[Answer]) -> bool:
         return False
     look = answer.look
     is_same = answer.verdict.state == "running" and look.boot_id == job_.boot_id and not job_.away
-    return is_same and not look.chunk and not look.out_chunk
+    return is_same and not look.is_hidden and not look.chunk and not look.out_chunk
 
 
 def write(quiet: Sequence[tuple[Job, Looked]], after: timedelta) -> None:

@@ -16,6 +16,7 @@ from runners.builds.work import EMPTY_LOG, Order, Outcome
 from runners.job import Attempt, StartOutcome
 from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 from runners.tools import UNREADABLE
+from runners.verdict import judge
 
 CANCELLED = "It was cancelled."
 WITHDRAWN = "Its start failed, and BenchHub took it back: build it again."
@@ -156,10 +157,14 @@ async def _given_up(over: Connections, visit: Visit, error: RemoteFailure) -> St
 
 async def _look(over: Connections, visit: Visit) -> Answer:
     look = await job.look(over, visit.target, visit.attempt, out_offset=visit.log_offset)
-    verdict = job.verdict(look, suspected=visit.is_suspected, boot_id_at_start=None)
+    if look.is_overdue(visit.order.deadline_s):
+        await job.end_overdue(over, visit.target, visit.attempt, visit.order.deadline_s)
+        look = await job.look(over, visit.target, visit.attempt, out_offset=visit.log_offset)
+    verdict = judge(look, suspected=visit.is_suspected, boot_id_at_start=None)
     if verdict.state == "running":
         return Goes(look.step, look.out_chunk, look.out_from + len(look.out_chunk), verdict.suspected)
     if verdict.state == "absent":
+        await job.cancel(over, visit.target, visit.attempt, grace_s=GRACE_S)  # what runs on without its folder
         return Ended(Outcome(EMPTY_LOG, GONE))
     outcome = await _collect(over, visit, look.returncode)
     return Ended(outcome if verdict.state == "finished" else Outcome(outcome.log, verdict.reason))

@@ -12,6 +12,7 @@ from runners import job
 from runners.collection import Collected
 from runners.contract import RunSpec
 from runners.ssh import Target
+from runners.verdict import Look, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ class Ended:
 class Looked:
     """`unrestored` says why a lost attempt's change of a server could not be put back; empty where it could."""
 
-    look: job.Look
-    verdict: job.Verdict
+    look: Look
+    verdict: Verdict
     unrestored: str = ""
 
 

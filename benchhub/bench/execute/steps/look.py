@@ -4,30 +4,47 @@ from __future__ import annotations
 
 import asyncio
 
+from benchhub.analysis import words
 from benchhub.bench.execute.connections import connections
+from benchhub.bench.models.states import State
 from benchhub.bench.results import live_log
 from runners import job
+from runners.verdict import Look, Verdict, judge
 
 from .contract import Job, Looked
 from .server import put_back_settings
 
 SECOND_LOOK_S = 0.5
+OVERDUE = (
+    "It had not ended within its deadline of {}, and what was to end it on its host had been killed there. BenchHub"
+    " ended it; it left no exit code."
+)
 
 
 async def look(job_: Job) -> Looked:
-    """Look once, and once more where the first look suggests that the job was lost: it may have been between lines."""
+    """Look once, and once more where the first look suggests that the job was lost: it may have been between lines.
+
+    What lives on past its deadline, as its guard on the target has died, is ended, and looked at again.
+    """
     sight = await single_look(job_)
-    verdict = job.verdict(sight, suspected=False, boot_id_at_start=job_.boot_id or None)
+    if is_overdue := sight.is_overdue(job_.spec.deadline_s):
+        await job.end_overdue(connections(), job_.target, job_.attempt, job_.spec.deadline_s)
+        sight = await single_look(job_)
+    verdict = judge(sight, suspected=False, boot_id_at_start=job_.boot_id or None)
     if verdict.suspected:
         await asyncio.sleep(SECOND_LOOK_S)
         sight = await single_look(job_)
-        verdict = job.verdict(sight, suspected=True, boot_id_at_start=job_.boot_id or None)
-    if verdict.state == "lost" and job_.spec.cluster:
-        await job.cancel(connections(), job_.target, job_.attempt)  # which stops the cluster that it may have left
+        verdict = judge(sight, suspected=True, boot_id_at_start=job_.boot_id or None)
+    if verdict.state == "lost" and is_overdue:
+        verdict = Verdict("lost", OVERDUE.format(words.duration(job_.spec.deadline_s)))
+    is_gone = verdict.state == "absent" and job_.state == State.RUNNING
+    if is_gone or (verdict.state == "lost" and job_.spec.cluster):
+        # It ends what runs on without its folder, and stops the cluster that a lost one may have left.
+        await job.cancel(connections(), job_.target, job_.attempt)
     return Looked(sight, verdict, await put_back_settings(job_) if verdict.state == "lost" else "")
 
 
-async def single_look(job_: Job) -> job.Look:
+async def single_look(job_: Job) -> Look:
     offsets = {"offset": job_.offset, "out_offset": job_.out_offset}
     return await job.look(connections(), job_.target, job_.attempt, **offsets)
 

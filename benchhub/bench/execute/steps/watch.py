@@ -13,6 +13,7 @@ from benchhub.bench.execute import loop
 from benchhub.bench.execute.connections import connections
 from runners import job
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
+from runners.verdict import is_over
 
 from .contract import Job
 
@@ -50,21 +51,25 @@ async def wait_for_end(job_: Job, wake: Wake) -> None:
         return
     _watched.add(run_id)
     try:
-        timeout_s, on_sign = job_.expected_s + 3600, partial(_note_sign, run_id)
-        await job.wait_for_end(connections(), job_.target, job_.attempt, timeout_s=timeout_s, on_sign=on_sign)
+        timeout_s, on_sign = job_.expected_s + 3600, partial(_note_sign, job_)
+        place = (connections(), job_.target, job_.attempt)
+        has_ended = await job.wait_for_end(*place, timeout_s=timeout_s, on_sign=on_sign)
     except (Unreachable, RemoteFailure, HostKeyChanged) as error:
         logger.info("No notice of the end of run %s: %s", run_id, error)
         return
     finally:
         _watched.discard(run_id)
         _last_signs.pop(run_id, None)
-    await asyncio.to_thread(wake, run_id)
+    if has_ended:
+        await asyncio.to_thread(wake, run_id)
 
 
-def _note_sign(run_id: int, sign: job.Sign) -> None:
-    before = _last_signs.get(run_id)
-    times = before.times + 1 if before and before.sign == sign else 1
-    _last_signs[run_id] = LastSign(sign, time.monotonic(), times)
+def _note_sign(job_: Job, sign: job.Sign) -> None:
+    """Note the sign. One of a load that is past its deadline counts as the first: it puts no look off."""
+    before = _last_signs.get(job_.claim.run_id)
+    is_steady = before is not None and before.sign == sign and not is_over(sign.age_s, job_.spec.deadline_s)
+    times = before.times + 1 if before and is_steady else 1
+    _last_signs[job_.claim.run_id] = LastSign(sign, time.monotonic(), times)
 
 
 def signs(max_age_s: float) -> dict[int, LastSign]:

@@ -17,11 +17,11 @@ from benchhub.bench.results import ingest, readings
 from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
-from runners import job
 from runners.contract import PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult
 from runners.job import Collected
 from runners.readings import LONGEST_SENTENCE
 from runners.tools.shell import NOT_LOADED
+from runners.verdict import Look, Verdict
 
 pytestmark = pytest.mark.django_db
 UNREAD = readings.Reading(error=ValueError("z" * 5000))
@@ -128,7 +128,7 @@ def test_how_a_load_ended_is_told_without_reading_the_whole_of_what_it_printed(l
     assert (result.outcome, result.remarks) == ("succeeded", remarks)
 
 
-LOOK = job.Look("b", 1.0, False, False, None, "", None, 0, 0, False, False, None, "", b"")
+LOOK = Look("b", 1.0, False, False, None, "", None, 0, 0, False, False, None, "", b"")
 
 
 @pytest.mark.parametrize(("reason", "rest_s"), [("", 45), ("Its host was rebooted.", None)])
@@ -140,7 +140,7 @@ def test_a_host_rests_until_a_load_whose_folder_was_deleted_has_ended_and_goes_o
     attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
     Hold.objects.create(resource=f"host:{host.pk}", run=run)
     future: Future[object] = Future()
-    future.set_result(Looked(LOOK, job.Verdict("lost" if reason else "absent", reason)))
+    future.set_result(Looked(LOOK, Verdict("lost" if reason else "absent", reason)))
     answers.write(jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt), future, print)
     run.refresh_from_db()
     assert (run.state, run.reason) == (State.LOST, reason or answers.FOLDER_GONE)

@@ -16,7 +16,8 @@ from benchhub.bench.execute.steps.watch import LastSign
 from benchhub.bench.models import Protocol, Run, Watch
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware
-from runners.job import Look, Sign, Verdict
+from runners.job import Sign
+from runners.verdict import Look, Verdict
 
 pytestmark = pytest.mark.django_db
 LOOK = Look("boot", 1.0, True, True, None, "measure", 1.0, 0, 0, False, False, "boot", "r 1", b"")

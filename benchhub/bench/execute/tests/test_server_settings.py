@@ -31,6 +31,7 @@ from runners.contract import Outputs
 from runners.server_settings import answer as server_answer
 from runners.server_settings.put_back import UNDER_WAY
 from runners.ssh import RemoteFailure
+from runners.verdict import Look, Verdict
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -133,12 +134,12 @@ def written(job_, answer):
 
 
 REASON = "Settings of a server that an earlier run changed could not be put back: no answer"
-LOOK = job.Look("b", 1.0, True, False, None, "", None, 0, 0, False, False, "a", "", b"")
+LOOK = Look("b", 1.0, True, False, None, "", None, 0, 0, False, False, "a", "", b"")
 
 
 @pytest.mark.parametrize(
     "answer",
-    [Cancelled(REASON), Looked(LOOK, job.Verdict("lost", "Its host was rebooted."), REASON), Refused(REASON)],
+    [Cancelled(REASON), Looked(LOOK, Verdict("lost", "Its host was rebooted."), REASON), Refused(REASON)],
 )
 def test_a_host_whose_server_could_not_be_put_back_is_paused_with_the_reason(under_way, answer):
     job_, host, _ = under_way
@@ -147,7 +148,7 @@ def test_a_host_whose_server_could_not_be_put_back_is_paused_with_the_reason(und
     assert host.paused_at is not None and REASON in host.pause_reason
 
 
-@pytest.mark.parametrize("answer", [Cancelled(), Looked(LOOK, job.Verdict("lost", "Its host was rebooted."))])
+@pytest.mark.parametrize("answer", [Cancelled(), Looked(LOOK, Verdict("lost", "Its host was rebooted."))])
 def test_a_host_whose_server_is_as_it_was_goes_on(under_way, answer):
     job_, host, _ = under_way
     written(job_, answer)
