@@ -46,18 +46,20 @@ def target_of(host: Host) -> Target:
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(may_visit())
-    claimed = Host.objects.filter(pk__in=[host.pk for host in due if _claim_visit(host)])  # as they are by now
-    visited = [host for host in claimed if _is_allowed(host)]
+    visited = [host for row in due if (host := _claim_visit(row)) and _is_allowed(host)]
     visits = {loop.submit(_visit(host, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
         _note_visit(visits[future], future)
     return len(visited)
 
 
-def _claim_visit(host: Host) -> bool:
-    """Claim the visit until a moment that is written down: who still finds it there afterwards may write."""
+def _claim_visit(host: Host) -> Host | None:
+    """Claim the visit until a moment that is written down: who still finds it there afterwards may write.
+
+    Return the host as it is by now; None where another worker was first.
+    """
     unclaimed = Host.objects.filter(may_visit(), pk=host.pk, wanted=host.wanted)
-    return bool(unclaimed.update(visit_until=Now() + VISIT_LEASE))
+    return Host.objects.get(pk=host.pk) if unclaimed.update(visit_until=Now() + VISIT_LEASE) else None
 
 
 def _is_allowed(host: Host) -> bool:

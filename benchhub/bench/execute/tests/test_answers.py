@@ -150,7 +150,8 @@ def test_a_host_rests_until_a_load_whose_folder_was_deleted_has_ended_and_goes_o
 def visit(host, answer):
     host.ask(Host.Wanted.FACTS)
     host.refresh_from_db()
-    assert visits._claim_visit(host)
+    host = visits._claim_visit(host)
+    assert host
     future: Future[object] = Future()
     future.set_result(answer)
     visits._note_visit(host, future)
@@ -192,7 +193,8 @@ def test_a_host_whose_answer_to_a_probe_cannot_be_read_says_so_and_is_not_asked_
     host = testing.make_host()
     host.ask(Host.Wanted.FACTS)
     host.refresh_from_db()
-    assert visits._claim_visit(host)
+    host = visits._claim_visit(host)
+    assert host
     answer: Future[object] = Future()
     answer.set_exception(error)
     visits._note_visit(host, answer)

@@ -329,8 +329,9 @@ def test_a_run_that_was_reserved_before_its_window_closed_goes_back_to_the_queue
 def test_a_visit_that_answers_late_does_not_overwrite_what_was_asked_since(worker, host):
     host.ask(Host.Wanted.FACTS)
     host.refresh_from_db()
-    assert visits._claim_visit(host)
-    future = loop.submit(visits._visit(visits.target_of(host), host.wanted, []))
+    host = visits._claim_visit(host)
+    assert host
+    future = loop.submit(visits._visit(host, []))
     future.result(timeout=PATIENCE_S)
     Host.objects.get(pk=host.pk).ask(Host.Wanted.KEY)
     visits._note_visit(host, future)
