@@ -2,6 +2,9 @@
 # Set before: work, run, number.
 set -u
 umask 077
+# What an account sets for its people would change the answers of its programs.
+unset QUOTING_STYLE POSIXLY_CORRECT
+export LC_ALL=C
 cd -- "$HOME" || exit 1
 enter_work() {
     mkdir -p -- "$work" && cd -- "$work" && work=$(pwd) && folder=$work/runs/$run/$number

@@ -7,6 +7,7 @@
 # ever: start it with 8>&- 9>&-
 set -u
 umask 077
+unset QUOTING_STYLE POSIXLY_CORRECT
 cd -- "$1" || exit 1
 read -r boot < /proc/sys/kernel/random/boot_id
 

@@ -4,7 +4,7 @@
 # What cannot be read is not gone: that says nothing of the attempt, and fails.
 enter_work || exit 4
 is_missing() {
-    answer=$(LC_ALL=C ls -d -- "$1" 2>&1) && return 1
+    answer=$(ls -d -- "$1" 2>&1) && return 1
     case $answer in *': No such file or directory' | *': Not a directory') return ;; esac
     echo "its folder cannot be read: $answer" >&2
     exit 4

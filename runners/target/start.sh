@@ -9,6 +9,15 @@ if [ ! -c /dev/null ] || [ ! -w /dev/null ]; then
     echo "/dev/null is no device that the account can write to: make it again" >&2
     exit 3
 fi
+# A wrapper that lacks these ends half way, and looks as if it had been killed.
+require_limit() {
+    limit=$(ulimit "$1" 2> /dev/null) || return 0
+    if [ "$limit" = unlimited ] || [ "$limit" -ge "$2" ]; then return 0; fi
+    echo "The account may have $limit $3 (ulimit $1), and a run needs $2: raise that" >&2
+    exit 3
+}
+require_limit -f 2048 'blocks of 512 bytes in a file'
+require_limit -n 64 'files open'
 for tool in flock setsid sha256sum timeout; do
     command -v "$tool" > /dev/null || {
         echo "$tool is missing: install util-linux and coreutils" >&2

@@ -52,6 +52,45 @@ async def test_a_job_runs_once_under_a_login_shell_that_is_no_posix_shell(bench,
     assert len(bench.executions()) == 1
 
 
+def _with(daemon, lines: str) -> None:
+    """Let the account's shell begin with these lines."""
+    _through(daemon, f'{lines}\nexec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')
+
+
+async def test_all_that_a_job_left_is_collected_whatever_the_account_sets_for_its_people(bench, make_daemon):
+    daemon = make_daemon()
+    _with(daemon, "export QUOTING_STYLE=c POSIXLY_CORRECT=1 LC_ALL=xx_YY TIME_STYLE=+%s IFS=/; umask 777; trap '' TERM")
+    bench = replace(bench, target=daemon.target)
+    assert await bench.start("echo measured > some.txt") is job.StartOutcome.STARTED
+    assert await bench.ended()
+    collected = await bench.collect()
+    assert collected.outputs.files["some.txt"] == b"measured\n" and collected.remarks == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("ulimit -f 40", r"40 blocks of 512 bytes in a file \(ulimit -f\), and a run needs 2048"),
+        ("ulimit -n 12", r"12 files open \(ulimit -n\), and a run needs 64"),
+        ('PATH=$(dirname "$0"):$PATH', "takes no locks: choose one on a local disk"),
+    ],
+    ids=["file size", "open files", "file system without locks"],
+)
+async def test_an_account_that_cannot_carry_a_job_is_refused_with_the_reason_before_it_begins(
+    bench, make_daemon, lines, words
+):
+    daemon = make_daemon()
+    flock = daemon.folder / "flock"
+    flock.write_text(f'#!/bin/sh\n[ "$*" != "-w 1 9" ] || exit 71\nexec {_path("flock")} "$@"\n')
+    flock.chmod(0o755)
+    _with(daemon, lines)
+    bench = replace(bench, target=daemon.target)
+    with pytest.raises(RemoteFailure, match=words) as failure:
+        await bench.start("true")
+    assert failure.value.returncode == 3 and bench.executions() == []
+    assert not (await bench.look()).started
+
+
 async def test_a_path_that_leads_nowhere_is_mended_for_the_command(connections, make_daemon):
     daemon = make_daemon()
     _through(daemon, 'PATH=/nowhere exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"')

@@ -100,9 +100,15 @@ LAYERS = (
         r'prepared statement "[^"\n]{0,80}" (?:already exists|does not exist)',
     ),
     _layer("PostgreSQL refused a statement.", "(?-i:ERROR|FATAL): "),
+    _layer("The account on the driver may write no larger files.", "File size limit exceeded", "File too large"),
     _layer("The driver's disk is full.", "No space left on device", "Disk quota exceeded"),
     _layer("The driver ran out of memory.", "out of memory", "Cannot allocate memory"),
-    _layer("The driver allows too few open files or processes.", "Too many open files", "Resource temporarily unavail"),
+    _layer(
+        "The driver allows too few open files or processes.",
+        "Too many open files",
+        "Resource temporarily unavail",
+        "Cannot fork",
+    ),
 )
 
 

@@ -49,6 +49,8 @@ UNREACHED = "PostgreSQL could not be reached from the driver. "
             "OS setting error: vm.swappiness: this kernel does not have it",
             "The operating system did not take a setting. ",
         ),
+        ("./command.sh: 34: Cannot fork", "The driver allows too few open files or processes. "),
+        ("File size limit exceeded", "The account on the driver may write no larger files. "),
         ("could not open log file: Too many open files", "The driver allows too few open files or processes. "),
     ],
 )
