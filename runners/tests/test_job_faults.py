@@ -293,3 +293,26 @@ def test_only_a_free_lock_without_an_exit_code_is_suspect():
 
 def test_the_boot_that_the_warehouse_noted_outweighs_the_targets():
     assert judge(ALIVE, suspected=False, boot_id_at_start="another").state == "lost"
+
+
+@pytest.mark.parametrize(
+    ("changes", "deadline_s", "expected"),
+    [
+        ({"uptime_s": 190.5}, 60, True),
+        ({"uptime_s": 188.5}, 60, False),
+        ({"uptime_s": 9e9}, 0, False),
+        ({"uptime_s": 190.5, "lock_held": False}, 60, False),
+        ({"uptime_s": 190.5, "returncode": 0}, 60, False),
+        ({"uptime_s": 190.5, "begin_uptime_s": None}, 60, False),
+    ],
+    ids=["over", "within the grace", "no deadline", "not alive", "ended", "begin not written down"],
+)
+def test_a_command_is_overdue_half_a_minute_after_its_deadline_by_the_clock_of_its_host_alone(
+    changes, deadline_s, expected
+):
+    assert replace(ALIVE, **changes).is_overdue(deadline_s) == expected
+
+
+def test_what_works_in_a_folder_that_is_elsewhere_is_running_whatever_else_is_missing():
+    hidden = replace(ALIVE, started=False, lock_held=False, boot_id_at_start=None, is_hidden=True)
+    assert judge(hidden, suspected=True, boot_id_at_start="boot").state == "running"

@@ -1,6 +1,8 @@
 """Many looks at once: few queries, and nothing written for a claim that is stale."""
 
 import time
+from concurrent.futures import Future
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchhub.bench import testing
 from benchhub.bench.execute import jobs, looks
+from benchhub.bench.execute.steps import watch
 from benchhub.bench.execute.steps.contract import Looked
 from benchhub.bench.execute.steps.watch import LastSign
 from benchhub.bench.models import Protocol, Run, Watch
@@ -139,3 +142,20 @@ def test_a_run_that_cannot_be_prepared_keeps_no_other_of_the_batch_waiting(claim
     watch = Watch.objects.get(pk=broken.run_id)
     assert (watch.lease_until, "BenchHub failed at this step: KeyError(" in watch.contact_error) == (None, True)
     assert queue.claim(10) == []
+
+
+def test_signs_of_a_load_that_is_past_its_deadline_put_no_look_off(claims):
+    job = prepared(claims)[0]
+    job = replace(job, spec=replace(job.spec, deadline_s=60))
+    for age_s, times in ((10, 1), (17, 2), (24, 3), (91, 1), (98, 1)):
+        watch._note_sign(job, Sign(0, 0, 20, age_s))
+        assert watch.signs(60)[job.claim.run_id].times == times
+    del watch._last_signs[job.claim.run_id]
+
+
+def test_a_look_at_a_load_whose_folder_is_elsewhere_is_not_written_as_one_that_saw_nothing_new(claims):
+    job = prepared(claims)[0]
+    for look, is_quiet in ((LOOK, True), (replace(LOOK, is_hidden=True), False)):
+        future = Future()
+        future.set_result(Looked(look, Verdict("running")))
+        assert looks.is_quiet(job, future) == is_quiet
