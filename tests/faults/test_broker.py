@@ -120,3 +120,18 @@ def test_a_broker_that_takes_nothing_for_several_leases_costs_no_worker(rig, sit
         time.sleep(2 * rig.lease_s)  # the fault is to last
     ends_once(runs)
     assert worker.exit_code is None
+
+
+def test_a_broker_whose_lists_are_of_another_type_for_several_leases_costs_no_worker(rig, site, system, ends_once):
+    worker = rig.both()
+    runs = rows.queue(system, 2)
+    rows.until_state(runs[0], "running")
+    over_s = time.monotonic() + 3 * rig.lease_s
+    with redis.from_url(rig.broker.url) as broker:
+        while time.monotonic() < over_s:
+            broker.flushall()
+            broker.mset(dict.fromkeys(("celery", "_kombu.binding.celery", "unacked", "unacked_index"), "no list"))
+            time.sleep(0.2)
+        broker.flushall()
+    ends_once(runs)
+    assert worker.exit_code is None

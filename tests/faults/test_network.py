@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from cryptography.fernet import Fernet
 
 from benchhub.bench.models import Watch
 from benchhub.catalog.models import Host
@@ -155,6 +156,27 @@ def test_an_account_whose_key_is_taken_away_under_a_load_is_collected_when_it_is
     time.sleep(2 * rig.lease_s)  # the fault is to last
     assert [rows.state(run) for run in runs] == ["running", "queued"]
     site.machine.authorized_keys.write_text(keys)
+    ends_once(runs)
+
+
+def test_a_key_pair_that_nobody_can_read_any_more_is_replaced_under_a_load_which_is_then_collected(
+    rig, site, system, ends_once, settings
+):
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=4)
+    until(lambda: rows.state(runs[0]) == "running" and site.executions(runs[0]) == 1)
+    host, right = Host.objects.get(name=site.name), settings.FIELD_KEYS
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    host.private_key = site.private_key
+    host.save(update_fields=["private_key"])
+    settings.FIELD_KEYS = right
+    site.proxy.drop()
+    until(lambda: "FIELD_KEYS" in contact_error(runs[0]) and (site.folder(runs[0]) / "rc").exists())
+    host = Host.objects.get(name=site.name)
+    assert host.replace_key_pair() == []
+    time.sleep(2 * rig.lease_s)  # nobody has installed it yet
+    assert [rows.state(run) for run in runs] == ["running", "queued"]
+    site.machine.authorize(host.public_key)
     ends_once(runs)
 
 

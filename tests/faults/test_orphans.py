@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 
 import pytest
 
-from benchhub.bench.models import Hold
+from benchhub.bench.models import Hold, Watch
 from benchhub.bench.queue import queue
 from tests.faults import rows
-from tests.faults.cancels import loads_on
+from tests.faults.cancels import cancel, is_cancelled_within, loads_on
 from tests.faults.rig import until
 
 pytestmark = pytest.mark.target
@@ -102,3 +103,49 @@ def test_a_wrapper_that_was_stopped_keeps_no_host_once_its_run_is_cancelled(rig,
     queue.ask_to_cancel(type(stopped).objects.filter(pk=after.pk))
     rows.until_state(after, "cancelled", patience_s=60)
     assert [site.executions(run) for run in (stopped, after)] == [1, 1]
+
+
+def contact_error(run) -> str:
+    return str(Watch.objects.get(run=run).contact_error)
+
+
+@pytest.fixture
+def moved(rig, site, system):
+    """A run under way whose folder was moved with all others, the run after it, and where the folders are now."""
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=40)
+    until(lambda: rows.state(runs[0]) == "running" and site.executions(runs[0]) == 1)
+    place = site.machine.work_directory / "runs"
+    elsewhere = rig.account.make_folder(place.with_name("moved")) / "runs"
+    place.rename(elsewhere)
+    until(lambda: "folder is not where it was" in contact_error(runs[0]))
+    assert [rows.state(run) for run in runs] == ["running", "queued"]
+    return *runs, elsewhere
+
+
+def test_a_load_whose_folder_was_moved_is_collected_once_that_is_back(site, moved, ends_once):
+    first, after, elsewhere = moved
+    elsewhere.rename(site.machine.work_directory / "runs")
+    until(lambda: contact_error(first) == "")
+    ends_once([first, after])
+
+
+def test_a_load_whose_folder_was_moved_is_cancelled_where_it_is_now(site, moved):
+    first, after, _ = moved
+    cancel(after)
+    cancel(first)
+    is_cancelled_within(first, site, BEATS_S)
+    assert [site.executions(run) for run in (first, after)] == [1, 0]
+
+
+def test_a_folder_that_cannot_be_read_for_several_leases_is_no_reason_to_lose_its_run(rig, site, system, ends_once):
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=4)
+    until(lambda: rows.state(runs[0]) == "running" and site.executions(runs[0]) == 1)
+    folder = site.machine.work_directory / "runs"
+    folder.chmod(0)
+    until(lambda: "cannot be read" in contact_error(runs[0]))
+    time.sleep(3 * rig.lease_s)  # the fault is to last
+    assert [rows.state(run) for run in runs] == ["running", "queued"]
+    folder.chmod(0o700)
+    ends_once(runs)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 
 import psycopg
@@ -55,20 +56,21 @@ def migrations(commit: str) -> set[str]:
     return {path for path in paths if "/migrations/0" in path}
 
 
-def commit_before() -> str:
-    """Return the newest commit without the newest migration whose own migrations are all still here.
+def commit_before(steps: int) -> str:
+    """Return the commit before the newest migration, or so many migrations earlier, whose own are all still here.
 
     A migration that was written anew before its release was never that of a release.
     """
     added = git("log", "--diff-filter=A", "--format=%H", "--", "benchhub/*/migrations/0*.py", SQUASHED).decode().split()
-    return next(f"{commit}^" for commit in added if migrations(f"{commit}^") < migrations("HEAD"))
+    here = migrations("HEAD")
+    return list(islice((f"{commit}^" for commit in added if migrations(f"{commit}^") < here), steps + 1))[-1]
 
 
-@pytest.fixture
-def release_before(tmp_path: Path) -> Path:
-    """Return a tree of the release before the newest migration."""
+@pytest.fixture(params=[0, 15], ids=["the release before", "fifteen before"])
+def release_before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a tree of a release before the newest migration."""
     try:
-        archive = git("archive", commit_before())
+        archive = git("archive", commit_before(request.param))
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("the history of the releases is not here")
     with tarfile.open(fileobj=BytesIO(archive)) as tree:
