@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET_HALF = {
     "runners.ssh",
     "runners.job",
+    "runners.verdict",
     "runners.collection",
     "runners.probe",
     "runners.readings",
