@@ -109,12 +109,18 @@ def contact_error(run) -> str:
     return str(Watch.objects.get(run=run).contact_error)
 
 
+def until_measured(site, run) -> None:
+    """Wait until the load has its connections: to make one it needs a file of its folder."""
+    log = site.folder(run) / "err.log"
+    until(lambda: rows.state(run) == "running" and log.exists() and b"progress:" in log.read_bytes())
+
+
 @pytest.fixture
 def moved(rig, site, system):
     """A run under way whose folder was moved with all others, the run after it, and where the folders are now."""
     rig.both()
     runs = rows.queue(system, 2, duration_s=40)
-    until(lambda: rows.state(runs[0]) == "running" and site.executions(runs[0]) == 1)
+    until_measured(site, runs[0])
     place = site.machine.work_directory / "runs"
     elsewhere = rig.account.make_folder(place.with_name("moved")) / "runs"
     place.rename(elsewhere)
@@ -140,8 +146,8 @@ def test_a_load_whose_folder_was_moved_is_cancelled_where_it_is_now(site, moved)
 
 def test_a_folder_that_cannot_be_read_for_several_leases_is_no_reason_to_lose_its_run(rig, site, system, ends_once):
     rig.both()
-    runs = rows.queue(system, 2, duration_s=4)
-    until(lambda: rows.state(runs[0]) == "running" and site.executions(runs[0]) == 1)
+    runs = rows.queue(system, 2, duration_s=40)
+    until_measured(site, runs[0])
     folder = site.machine.work_directory / "runs"
     folder.chmod(0)
     until(lambda: "cannot be read" in contact_error(runs[0]))
