@@ -127,6 +127,9 @@ class Experiment(NeedsDataSet, Designed, Grown, Occasion):
     failure_policy = models.CharField(max_length=10, choices=FailurePolicy, default=FailurePolicy.CONTINUE)
     failure_limit = models.PositiveIntegerField(default=1)
     attempts_if_lost = models.PositiveIntegerField(default=1, help_text="A lost run is run again up to so many times.")
+    is_exclusive = models.BooleanField(
+        default=False, db_default=False, help_text="In its periods no run of another experiment begins on its hosts."
+    )
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_reason = models.TextField(blank=True)
     resumed_at = models.DateTimeField(null=True, blank=True)
@@ -140,6 +143,7 @@ class Experiment(NeedsDataSet, Designed, Grown, Occasion):
             models.Index(fields=["-created_at", "-id"], name="experiment_newest"),
             models.Index(fields=["name", "id"], name="experiment_name"),
             models.Index(fields=["priority", "id"], name="experiment_priority"),
+            models.Index(fields=["id"], condition=Q(is_exclusive=True), name="experiment_exclusive"),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),

@@ -181,10 +181,10 @@ def _free_at(active: Collection[Run], now: datetime) -> dict[str, datetime]:
     extras = Run.objects.extras_s({run.experiment_id for run in active})
     for run in active:
         if run.is_out_of_sight:
-            free |= dict.fromkeys(gates.resources(run), UNKNOWN)
+            free |= dict.fromkeys(gates.resources(run.system), UNKNOWN)
             continue
         time_left = timedelta(seconds=run_seconds_left(run, now, extras) + run.experiment.rest_s)
-        free |= dict.fromkeys(gates.resources(run), now + time_left)
+        free |= dict.fromkeys(gates.resources(run.system), now + time_left)
     return free
 
 
@@ -238,7 +238,7 @@ class Places:
 
     def _resources(self, run: Run) -> list[str]:
         if run.system_id not in self.resources:
-            self.resources[run.system_id] = gates.resources(run)
+            self.resources[run.system_id] = gates.resources(run.system)
         return self.resources[run.system_id]
 
     def _start(self, run: Run, resources: Sequence[str]) -> datetime | None:

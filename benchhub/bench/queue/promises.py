@@ -87,7 +87,7 @@ class _Free:
             instances = self.instances.get(run.experiment_id, ())  # none where another worker has just begun on them
             starts_at = self._data_sets_at(run.experiment_id, instances)
             return {f"data:{instance}": starts_at for instance in instances}
-        names = gates.resources(run)
+        names = gates.resources(run.system)
         if self.lost.intersection(names):
             return {}  # the rest goes to whoever can use it
         return dict.fromkeys(names, max(self.ends.get(name, self.now) for name in names))

@@ -112,7 +112,7 @@ def _reserve(run: Run, _: Experiment) -> bool:
         return _fail_unprepared(run, reason)
     try:
         with transaction.atomic():
-            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in gates.resources(run))
+            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in gates.resources(run.system))
             row = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
             if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
                 _refuse_where_shut(run)

@@ -68,6 +68,9 @@ class Host(models.Model):
     )
     interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
     hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
+    longest_exclusive_h = models.PositiveSmallIntegerField(
+        default=24, db_default=24, help_text="How long an experiment may have the host to itself at once, in hours."
+    )
     wanted = models.CharField(max_length=8, choices=Wanted, blank=True, editable=False)
     visit_until = models.DateTimeField(null=True, blank=True, editable=False)
     contacted_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -22,6 +22,8 @@ from benchhub.bench.models import Experiment, Run, Tenancy
 from benchhub.bench.models.states import ACTIVE, State
 from benchhub.catalog.models import DataSet
 
+from .exclusive import has_time_to_itself
+
 
 def waits_for_preparation() -> Q:
     """Tell whether the run waits for loads and warm-ups before it or, as a load, for runs on the data it replaces."""
@@ -64,7 +66,8 @@ def _other_tenancies() -> QuerySet[Tenancy]:
 def is_occupied() -> Q:
     """Tell whether another experiment has begun where the run's would load, or would need other data.
 
-    All of its instances count, and it takes them together: so no two experiments can wait for each other.
+    All of its instances count, and it takes them together: so no two experiments can wait for each other. In its
+    exclusive periods an experiment comes between: the others wait then, as if a person had paused them.
     """
     others, each = _other_tenancies(), Experiment.Loading.EACH
     is_same = Q(experiment__recipe_digest=OuterRef("experiment__recipe_digest"))
@@ -72,7 +75,7 @@ def is_occupied() -> Q:
     loads = Run.objects.queued().filter(kind=Run.Kind.LOAD, experiment=OuterRef("experiment"))
     is_loading = Q(experiment__loading=each) | Q(Exists(loads))
     has_begun = Q(Exists(Tenancy.objects.filter(experiment=OuterRef("experiment"))))
-    return ~has_begun & (Q(Exists(disturbed)) | is_loading & Q(Exists(others)))
+    return ~has_begun & ~Q(has_time_to_itself()) & (Q(Exists(disturbed)) | is_loading & Q(Exists(others)))
 
 
 def lacks_its_data() -> Q:

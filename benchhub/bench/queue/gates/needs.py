@@ -7,10 +7,10 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import CharField, Exists, F, Func, OuterRef, Q, Value
-from django.db.models.functions import Cast, Concat, Now
+from django.db.models import BooleanField, CharField, Exists, F, Func, OuterRef, Q, Value
+from django.db.models.functions import Cast, Coalesce, Concat, Now
 
-from benchhub.bench.models import Hold, Run
+from benchhub.bench.models import Hold, Run, System
 from benchhub.catalog.models import Host
 from benchhub.catalog.models.moments import interval
 
@@ -27,6 +27,11 @@ NEEDS = (
 )
 
 
+def truth(condition: Any) -> Coalesce:
+    """Return the condition as a column: false where the database cannot tell."""
+    return Coalesce(Func(condition, template="(%(expressions)s)", output_field=BooleanField()), Value(False))
+
+
 def needed(run: Run) -> timedelta:
     """Return how long the run is expected to occupy its host."""
     return timedelta(seconds=run.expected_s + MARGIN_S)
@@ -41,9 +46,8 @@ def hosts(run: Run) -> list[Host]:
     return [system.driver, *([system.instance.host] if system.instance.host and not system.driven_locally else [])]
 
 
-def resources(run: Run) -> list[str]:
+def resources(system: System) -> list[str]:
     """Return what must be free: driver and server host, their interference groups, and the instance itself."""
-    system = run.system
     both = [host for host in (system.driver, system.instance.host) if host]
     keys = {f"host:{host.pk}" for host in both} | {f"instance:{system.instance_id}"}
     keys |= {f"group:{host.interference_group_id}" for host in both if host.interference_group_id}

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import BooleanField, Func, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from benchhub.analysis.words import listing
 from benchhub.bench.models import Run
@@ -16,7 +15,8 @@ from benchhub.catalog.instances import grants
 from benchhub.catalog.models import Host, Instance
 
 from .data import first_tenant, is_occupied, lacks_its_data, occupied_sentence, waits_for_part, waits_for_preparation
-from .needs import DRIVER, SERVER, hosts, is_busy
+from .exclusive import is_reserved, reserved_sentence, reserver
+from .needs import DRIVER, SERVER, hosts, is_busy, truth
 from .times import is_blocked, is_outside, is_promised
 
 Runs = TypeVar("Runs", bound=QuerySet[Run])
@@ -75,6 +75,7 @@ GATES = (
         lambda _: "The canary, its experiment's lowest and highest level, comes first.",
     ),
     Gate("blocked", Q(is_blocked()), lambda _: "A host of it is blocked now, or would be before the run ends."),
+    Gate("reserved", is_reserved(), reserved_sentence),
     Gate(
         "outside",
         is_outside(),
@@ -92,11 +93,8 @@ CONTENTION = ("busy", "promised")  # they open by themselves, as runs end
 
 def with_gates(runs: Runs) -> Runs:
     """Add to each run a boolean column for each gate, `gate_...`: true where it is shut."""
-    return runs.annotate(**{f"gate_{gate.name}": truth(gate.is_shut) for gate in GATES}, tenant=first_tenant())
-
-
-def truth(condition: Any) -> Coalesce:
-    return Coalesce(Func(condition, template="(%(expressions)s)", output_field=BooleanField()), Value(False))
+    shut = {f"gate_{gate.name}": truth(gate.is_shut) for gate in GATES}
+    return runs.annotate(**shut, tenant=first_tenant(), reserver=reserver())
 
 
 def ready(runs: Runs) -> Runs:

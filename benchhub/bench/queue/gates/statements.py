@@ -18,8 +18,8 @@ from benchhub.bench.models import QUEUE_ORDER, Run, RunQuerySet
 from benchhub.catalog.models import DataSet
 
 from .data import is_occupied
-from .needs import DRIVER, IS_APART, SERVER
-from .registry import CONTENTION, GATES, is_ungranted, ready, truth, with_gates
+from .needs import DRIVER, IS_APART, SERVER, truth
+from .registry import CONTENTION, GATES, is_ungranted, ready, with_gates
 
 # Of the runs that are alike in these, and granted, no gate lets a later one start before the first.
 ALIKE = ("system", "experiment", "kind", "is_canary", "expected_s")
@@ -154,7 +154,7 @@ def _place(run: Run) -> tuple[int, ...]:
 @cache
 def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
     names = [f"gate_{gate.name}" for gate in GATES]
-    rows: QuerySet[Run, Any] = with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant")
+    rows: QuerySet[Run, Any] = with_gates(Run.objects.all()).values(*WAITING_FIELDS, *names, "tenant", "reserver")
     statement, values = rows.query.sql_with_params()
     return statement, values
 

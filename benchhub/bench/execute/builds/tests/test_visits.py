@@ -165,7 +165,7 @@ def test_a_build_takes_a_host_and_its_group_in_the_order_in_which_runs_take_them
     site.host.refresh_from_db()
     run = experiment(system(cluster16)).runs.order_by("position").first()
     taken = turns._resources(site.host)
-    assert taken == [key for key in gates.resources(run) if key in taken] and len(taken) == 2
+    assert taken == [key for key in gates.resources(run.system) if key in taken] and len(taken) == 2
 
 
 def test_an_untrusted_and_a_blocked_host_are_said_and_nothing_is_sent(site, host):

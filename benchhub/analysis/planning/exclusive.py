@@ -1,0 +1,82 @@
+"""Compute whom the exclusive periods of experiments keep out, which of them overlap, and how long they are.
+
+Times are aware; lengths are timedeltas. No clock is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from .timetable import Period, merged
+
+NO_TIME = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusive:
+    """A period in which an experiment has resources (hosts, servers, shared hardware) to itself.
+
+    `family` names the experiment and those that it lets in: parts of its design, turns of its plan. `zone` is that of
+    the clock by which the period was written.
+    """
+
+    name: str
+    family: frozenset[str]
+    resources: frozenset[str]
+    period: Period
+    zone: str
+
+    def keeps_out(self, family: Collection[str], resources: Collection[str]) -> bool:
+        """Tell whether it keeps out who is of this family and needs these resources."""
+        return self.family.isdisjoint(family) and not self.resources.isdisjoint(resources)
+
+    def reaches_into(self, start: datetime, end: datetime) -> bool:
+        return self.period.start < end and start < self.period.end
+
+    @property
+    def end_text(self) -> str:
+        return local_text(self.period.end, self.zone)
+
+    @property
+    def text(self) -> str:
+        """Say from when until when: '2026-11-27 22:00 to 2026-11-28 06:00 (Europe/Berlin)'."""
+        return span_text(self.period, self.zone)
+
+
+def first_overlap(exclusives: Iterable[Exclusive], others: Collection[Exclusive]) -> Exclusive | None:
+    """Return the earliest of the others that overlaps with one of the first and keeps it out; None where none does."""
+    overlapping = [
+        other
+        for exclusive in exclusives
+        for other in others
+        if other.reaches_into(exclusive.period.start, exclusive.period.end)
+        and other.keeps_out(exclusive.family, exclusive.resources)
+    ]
+    return min(overlapping, key=lambda other: other.period, default=None)
+
+
+def longest(periods: Iterable[Period], zone: str) -> timedelta:
+    """Return the length of the longest period by the clock on the wall of a zone; those that touch are one.
+
+    A whole day is 24 hours there on every day, so that a limit does not depend on when clocks change.
+    """
+    wall = ZoneInfo(zone)
+    lengths = (_local(period.end, wall) - _local(period.start, wall) for period in merged(periods))
+    return max(lengths, default=NO_TIME)
+
+
+def _local(at: datetime, zone: ZoneInfo) -> datetime:
+    return at.astimezone(zone).replace(tzinfo=None)
+
+
+def local_text(at: datetime, zone: str) -> str:
+    """Write a moment by the clock of a zone: '2026-11-28 06:00 (Europe/Berlin)'."""
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} ({zone})"
+
+
+def span_text(period: Period, zone: str) -> str:
+    """Write a period by the clock of a zone, which is named once."""
+    return f"{period.start.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} to {local_text(period.end, zone)}"

@@ -1,0 +1,90 @@
+"""The gate of exclusive periods: in them no run of another experiment begins on the hosts of an experiment.
+
+A period is in force while its experiment is neither paused nor over. Of a plan that recurs the next turn's counts.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast, JSONObject, Now
+
+from benchhub.analysis.planning.exclusive import local_text, span_text
+from benchhub.analysis.planning.timetable import Period
+from benchhub.bench.models import Experiment, Reservation, Run
+
+from .needs import DRIVER, SERVER, needed_period, truth
+
+NEXT_TURN = timedelta(days=1)  # the periods of a plan's next turn begin so soon after it is queued, or are open then
+SYSTEM = "experiment__systems"
+HOLDERS = (f"{SYSTEM}__driver", f"{SYSTEM}__instance__host")
+
+
+def in_force() -> QuerySet[Reservation]:
+    """Return the periods, past ones too, in which experiments that go on have their hosts to themselves."""
+    next_at = F("experiment__recurrence__next_at")
+    goes_on = Q(experiment__paused_at=None, experiment__in=Experiment.objects.left().values("pk"))
+    recurs = Q(experiment__recurrence__paused_at=None, period__endswith__gt=next_at)
+    recurs &= Q(period__startswith__lt=next_at + NEXT_TURN)
+    return Reservation.objects.filter(goes_on | recurs, experiment__is_exclusive=True)
+
+
+def _is_relative() -> Q:
+    """Tell whether the period is of the run's own experiment, its design, or the plan that it is a turn of."""
+    return (
+        Q(experiment=OuterRef("experiment"))
+        | Q(experiment__design=OuterRef("experiment__design"))
+        | Q(experiment__occasion_of=OuterRef("experiment__occasion_of"))
+        | Q(experiment__recurrence=OuterRef("experiment__occasion_of"))
+        | Q(experiment__occasion_of__plan=OuterRef("experiment"))
+    )
+
+
+def _needs_the_same() -> Q:
+    """Tell whether the experiment of the period has a host, shared hardware or the instance that the run needs."""
+    same = Q(**{f"{SYSTEM}__instance": OuterRef("system__instance")})
+    for key in (DRIVER, SERVER):
+        for holder in HOLDERS:
+            same |= Q(**{holder: OuterRef(key)})
+            same |= Q(**{f"{holder}__interference_group": OuterRef(f"{key}__interference_group")})
+    return same
+
+
+def _in_its_way() -> QuerySet[Reservation]:
+    """Return the exclusive periods of others that the run would begin in, or reach into."""
+    overlapping = in_force().filter(_needs_the_same(), period__overlap=needed_period(OuterRef("expected_s")))
+    return overlapping.annotate(is_relative=truth(_is_relative())).filter(is_relative=False)
+
+
+def is_reserved() -> Q:
+    # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
+    return Q(Exists(Experiment.objects.filter(is_exclusive=True))) & Q(Exists(_in_its_way()))
+
+
+def has_time_to_itself() -> Exists:
+    """Tell whether the run's experiment is in an exclusive period of its own now."""
+    own = Reservation.objects.filter(experiment=OuterRef("experiment"), experiment__is_exclusive=True)
+    return Exists(own.filter(period__contains=Now()))
+
+
+def reserver() -> Subquery:
+    """Return the earliest exclusive period in the run's way, as JSON in a text."""
+    begun = ExpressionWrapper(Q(period__startswith__lte=Now()), output_field=BooleanField())
+    fields = {"start": "period__startswith", "end": "period__endswith", "zone": "zone", "name": "experiment__name"}
+    text = Cast(JSONObject(has_begun=begun, **fields), TextField())
+    return Subquery(_in_its_way().order_by("period", "pk").annotate(text=text).values("text")[:1])
+
+
+def reserved_sentence(run: Run) -> str:
+    text = getattr(run, "reserver", None)
+    if not text:
+        return "Another experiment has its hosts to itself, or will have before the run ends."
+    row = json.loads(text)
+    period = Period(datetime.fromisoformat(row["start"]), datetime.fromisoformat(row["end"]))
+    if row["has_begun"]:
+        end = local_text(period.end, row["zone"])
+        return f"{row['name']} has its hosts to itself until {end}, or until that ends or is paused."
+    span = span_text(period, row["zone"])
+    return f"{row['name']} has its hosts to itself from {span}, and the run would not end before."

@@ -1,0 +1,141 @@
+"""Exclusive periods: whom they keep out, until when, and who may have one."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy
+from benchhub.bench.models.states import State
+from benchhub.bench.queue import gates, queue, timetable
+from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
+from benchhub.catalog.models import InterferenceGroup
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def system():
+    return new_system(new_host("alpha"))
+
+
+def reserve(experiment, start, end):
+    """Give the experiment the hosts of its runs to itself, in hours from now."""
+    for position, run in enumerate(experiment.runs.all()):
+        experiment.systems.add(run.system, through_defaults={"position": position})
+    Experiment.objects.filter(pk=experiment.pk).update(is_exclusive=True, name="night")
+    now = timezone.now()
+    return timetable.reserve_once(experiment, now + start * HOUR, now + end * HOUR, zone="UTC", reason="")
+
+
+def reasons(run):
+    return gates.sentences(gates.with_gates(Run.objects.filter(pk=run.pk)).get(), without=gates.CONTENTION)
+
+
+@pytest.fixture
+def night(system):
+    """Queue an experiment that has its host to itself from an hour ago until in seven hours."""
+    experiment = new_experiment(priority=-5)
+    new_run(experiment, system, 1, expected_s=60)
+    reserve(experiment, -1, 7)
+    return experiment
+
+
+@pytest.fixture
+def other_run(system):
+    return new_run(new_experiment(priority=5), system, 1, expected_s=600)
+
+
+def test_the_run_of_another_waits_and_says_for_whom_and_until_when(night, other_run):
+    [sentence] = reasons(other_run)
+    end = (timezone.now() + 7 * HOUR).strftime("%Y-%m-%d %H:")
+    assert sentence.startswith(f"night has its hosts to itself until {end}")
+    assert sentence.endswith("(UTC), or until that ends or is paused.")
+    [started] = queue.reserve()
+    assert Run.objects.get(pk=started).experiment == night  # although the other has the higher priority
+    assert Run.objects.get(pk=other_run.pk).state == State.QUEUED
+
+
+def test_without_the_tick_others_may_run_meanwhile(night, other_run):
+    Experiment.objects.update(is_exclusive=False)
+    assert reasons(other_run) == []
+    assert queue.reserve() == [other_run.pk]
+
+
+def test_a_run_that_would_reach_into_the_period_does_not_begin_and_a_shorter_one_does(system, other_run):
+    night = new_experiment()
+    new_run(night, system, 1)
+    reserve(night, 0.1, 8)  # in six minutes, and the run takes ten
+    [sentence] = reasons(other_run)
+    assert "night has its hosts to itself from " in sentence
+    assert sentence.endswith(", and the run would not end before.")
+    Run.objects.filter(pk=other_run.pk).update(expected_s=300)
+    assert reasons(other_run) == []
+
+
+def test_what_is_under_way_goes_on_and_the_experiment_waits_for_it(system, other_run):
+    assert queue.reserve() == [other_run.pk]
+    night = new_experiment()
+    own_run = new_run(night, system, 1)
+    reserve(night, -1, 7)
+    assert queue.reserve() == []
+    busy = gates.sentences(gates.with_gates(Run.objects.filter(pk=own_run.pk)).get())
+    assert busy == ["Its host, its server or hardware that they share is busy or rests."]
+    assert queue.slept_over(Run.objects.get(pk=other_run.pk)) == ""
+
+
+@pytest.mark.parametrize("end", ["paused", "cancelled"])
+def test_the_period_ends_when_its_experiment_is_paused_or_ends(end, night, other_run):
+    if end == "paused":
+        queue.pause(night, "Paused by ada.")
+    else:
+        queue.ask_to_cancel(night.runs.all())
+    assert reasons(other_run) == []
+    assert queue.reserve() == [other_run.pk]
+
+
+def test_all_hosts_of_the_experiment_are_reserved_and_those_that_share_hardware_and_no_others(system):
+    group = InterferenceGroup.objects.create(name="rack")
+    driver, server = new_host("driver"), new_host("server", interference_group=group)
+    beside, free = new_host("beside", interference_group=group), new_host("free")
+    night = new_experiment()
+    for position, own_system in enumerate([system, new_system(server, driver, label="pair")]):
+        new_run(night, own_system, position + 1)
+    reserve(night, -1, 7)
+    waiting = {
+        host.name: bool(reasons(new_run(new_experiment(), new_system(host, label=host.name), 1)))
+        for host in (system.driver, driver, server, beside, free)
+    }
+    assert waiting == {"alpha": True, "driver": True, "server": True, "beside": True, "free": False}
+
+
+def test_a_recurring_plan_keeps_its_next_turn_free_and_lets_its_own_turns_in(system, other_run):
+    plan = new_experiment()
+    new_run(plan, system, 1, state=State.SUCCEEDED)
+    reserve(plan, 0.1, 8)
+    assert reasons(other_run) == []  # it has ended, and does not recur
+    next_at = timezone.now() + 0.1 * HOUR
+    rule = Recurrence.objects.create(plan=plan, weekdays=[0], starts_at=next_at.time(), zone="UTC", next_at=next_at)
+    assert len(reasons(other_run)) == 1
+    turn = new_run(new_experiment(occasion_of=rule), system, 1, expected_s=600)
+    assert reasons(turn) == []
+    Recurrence.objects.update(next_at=next_at + 24 * HOUR)  # this night's turn is queued, and has the night itself
+    assert reasons(other_run) == []
+    Recurrence.objects.update(next_at=next_at, paused_at=timezone.now())
+    assert reasons(other_run) == []
+
+
+def test_in_its_period_it_comes_between_the_runs_of_another_on_other_data(night, other_run):
+    Tenancy.objects.create(instance=other_run.system.instance, experiment=other_run.experiment)
+    Experiment.objects.filter(pk=night.pk).update(recipe_digest="other")
+    assert [Run.objects.get(pk=key).experiment_id for key in queue.reserve()] == [night.pk]
+    assert Tenancy.objects.get().experiment == night
+
+
+def test_outside_of_its_period_it_waits_for_the_data_of_another(system, other_run):
+    night = new_experiment(recipe_digest="other")
+    own_run = new_run(night, system, 1)
+    reserve(night, 5, 7)
+    Tenancy.objects.create(instance=system.instance, experiment=other_run.experiment)
+    assert any("whose data set stays" in sentence for sentence in reasons(own_run))
