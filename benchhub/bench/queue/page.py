@@ -16,12 +16,13 @@ from django.db.models import Count, Max, Prefetch, Q
 from django.http import QueryDict
 from django.utils import timezone
 
+from benchhub.analysis.planning.exclusive import Exclusive
 from benchhub.analysis.planning.timetable import Period, earliest
 from benchhub.bench.models import Event, Experiment, Hold, Reservation, Run, System, Window, Worker
 from benchhub.catalog.models import Host
 from benchhub.ui.feeds import version_of
 
-from . import gates
+from . import exclusive, gates
 from .progress import run_seconds_left
 
 LOOKED_AT = 500  # runs of the queue whose start is estimated
@@ -32,6 +33,7 @@ UNKNOWN = datetime.max.replace(tzinfo=UTC)
 NO_PERIOD = "Within the next 60 days no period is long enough for it."
 NOT_REACHED = "A run is under way there, and its host does not answer: nobody knows when it ends."
 REFRESH_S = 15  # so often the page is made anew although nothing was moved: for times, and what runs print
+EXPERIMENT_FIELDS = ("name", "rest_s", "design", "occasion_of__plan")
 AT_A_STANDSTILL = ("experiment_paused", "host_paused", "untrusted")
 
 
@@ -68,10 +70,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Periods by host and by experiment. An experiment that is confined has an entry, if an empty one."""
+    """Periods by host and by experiment, and exclusive ones. A confined experiment has an entry, if an empty one."""
 
     blocked: Mapping[int, list[Period]]
     allowed: Mapping[int, list[Period]]
+    exclusive: Sequence[Exclusive] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def queued_runs(keys: Sequence[int]) -> list[Run]:
     """
     places = {key: place for place, key in enumerate(keys)}
     runs = gates.gated(keys).prefetch_related(
-        Prefetch("experiment", Experiment.objects.only("name", "rest_s")),
+        Prefetch("experiment", Experiment.objects.select_related("occasion_of").only(*EXPERIMENT_FIELDS)),
         Prefetch("system", System.objects.select_related("driver", "instance__host").defer(*_heavy(""))),
     )
     return sorted(runs, key=lambda run: (run.gate_occupied, places[run.pk]))
@@ -201,7 +204,7 @@ def times(runs: Sequence[Run], now: datetime) -> Times:
             blocked[row.host_id].append(period)
         elif row.experiment_id:
             allowed.setdefault(row.experiment_id, []).append(period)
-    return Times(blocked, allowed)
+    return Times(blocked, allowed, exclusive.in_force(now) if runs else ())
 
 
 def forecast(queued: Sequence[Run], free: dict[str, datetime], times: Times, now: datetime) -> list[Waiting]:
@@ -222,15 +225,22 @@ class Places:
     now: datetime
     # Many runs are of few systems, and what a system needs is named in texts.
     resources: dict[int, list[str]] = field(default_factory=dict)
+    reserved: dict[tuple[int, int], list[Period]] = field(default_factory=dict)
+    lines: dict[int, dict[str, datetime]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Give relatives that have hosts to themselves places of their own: what others take is not in their way."""
+        self.holders = {name for row in self.times.exclusive for name in row.family}
+        self.own_free = {name: dict(self.free) for name in self.holders}
 
     def take(self, run: Run, *, is_first: bool) -> Waiting:
         """Place the run; `is_first` tells whether none before it has the same driver, so that it is told of others."""
-        resources = self._resources(run)
-        is_out_of_sight = any(self.free.get(key) == UNKNOWN for key in resources)
+        resources, free = self._resources(run), self._free(run)
+        is_out_of_sight = any(free.get(key) == UNKNOWN for key in resources)
         start = None if is_out_of_sight or _stands_still(run) else self._start(run, resources)
         if start is not None:
             end = start + gates.needed(run) + timedelta(seconds=run.experiment.rest_s)
-            self.free |= dict.fromkeys(resources, end)
+            free |= dict.fromkeys(resources, end)
         reasons = gates.sentences(run, without=() if is_first else gates.CONTENTION)
         if start is None and not _stands_still(run):
             reasons.append(NOT_REACHED if is_out_of_sight else NO_PERIOD)
@@ -241,10 +251,31 @@ class Places:
             self.resources[run.system_id] = gates.resources(run.system)
         return self.resources[run.system_id]
 
+    def _free(self, run: Run) -> dict[str, datetime]:
+        if not self.holders:
+            return self.free
+        if run.experiment_id not in self.lines:
+            names = sorted(exclusive.family(run.experiment) & self.holders)
+            self.lines[run.experiment_id] = self.own_free[names[0]] if names else self.free
+        return self.lines[run.experiment_id]
+
     def _start(self, run: Run, resources: Sequence[str]) -> datetime | None:
-        free_at = max([self.now, *(self.free[key] for key in resources if key in self.free)])
+        free = self._free(run)
+        free_at = max([self.now, *(free[key] for key in resources if key in free)])
         blocked = [period for host in gates.hosts(run) for period in self.times.blocked.get(host.pk, ())]
+        blocked += self._reserved(run, resources)
         return earliest(free_at, gates.needed(run), self.times.allowed.get(run.experiment_id), blocked)
+
+    def _reserved(self, run: Run, resources: Sequence[str]) -> list[Period]:
+        """Return the exclusive periods of others that keep the run out, at the longest."""
+        if not self.times.exclusive:
+            return []
+        key = (run.experiment_id, run.system_id)
+        if key not in self.reserved:
+            relatives = exclusive.family(run.experiment)
+            rows = (row for row in self.times.exclusive if row.keeps_out(relatives, resources))
+            self.reserved[key] = [row.period for row in rows]
+        return self.reserved[key]
 
 
 def _stands_still(run: Run) -> bool:

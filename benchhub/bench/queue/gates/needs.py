@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import reduce
 from operator import or_
@@ -49,9 +50,14 @@ def hosts(run: Run) -> list[Host]:
 def resources(system: System) -> list[str]:
     """Return what must be free: driver and server host, their interference groups, and the instance itself."""
     both = [host for host in (system.driver, system.instance.host) if host]
-    keys = {f"host:{host.pk}" for host in both} | {f"instance:{system.instance_id}"}
-    keys |= {f"group:{host.interference_group_id}" for host in both if host.interference_group_id}
-    return sorted(keys)
+    return sorted({*host_resources(both), f"instance:{system.instance_id}"})
+
+
+def host_resources(hosts: Iterable[Host]) -> set[str]:
+    """Return the names of hosts, and of the groups that they share hardware in."""
+    rows = list(hosts)
+    groups = {f"group:{host.interference_group_id}" for host in rows if host.interference_group_id}
+    return {f"host:{host.pk}" for host in rows} | groups
 
 
 def resource(kind: str, key: str) -> Concat:

@@ -5,9 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from benchhub.analysis.planning.timetable import Period
+from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy
 from benchhub.bench.models.states import State
-from benchhub.bench.queue import gates, queue, timetable
+from benchhub.bench.queue import exclusive, gates, queue, timetable
+from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
 from benchhub.catalog.models import InterferenceGroup
 
@@ -139,3 +142,56 @@ def test_outside_of_its_period_it_waits_for_the_data_of_another(system, other_ru
     reserve(night, 5, 7)
     Tenancy.objects.create(instance=system.instance, experiment=other_run.experiment)
     assert any("whose data set stays" in sentence for sentence in reasons(own_run))
+
+
+def test_estimates_place_the_runs_of_others_after_the_period(night, other_run):
+    testing.make_worker()
+    [lane] = QueuePage.load(timezone.now()).lanes
+    starts = {row.run.experiment_id: row.expected_at for row in lane.waiting}
+    assert starts[night.pk] - timezone.now() < timedelta(minutes=1)
+    assert starts[other_run.experiment_id] == night.reservations.get().period.upper
+
+
+def test_two_experiments_do_not_get_one_host_at_the_same_time_and_one_may_have_it_after_the_other(night, system):
+    hours = [timezone.now() + number * HOUR for number in (6, 7, 9, 30)]
+    during, after = Period(*hours[:2]), Period(night.reservations.get().period.upper, hours[2])
+    sentence = exclusive.refusal([system], [during], "UTC")
+    assert sentence.startswith("night has hosts of it to itself from ")
+    assert sentence.endswith("(UTC): choose other times, or wait for its end.")
+    assert exclusive.refusal([system], [after], "UTC") == ""
+    assert exclusive.refusal([new_system(new_host("beta"), label="beta")], [during], "UTC") == ""
+    queue.pause(night, "Paused by ada.")  # it may be resumed: its claim stays, while others run
+    assert exclusive.refusal([system], [during], "UTC") == sentence
+    queue.ask_to_cancel(night.runs.all())
+    assert exclusive.refusal([system], [during], "UTC") == ""
+
+
+def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
+    now = timezone.now()
+    long, short = Period(now, now + 25 * HOUR), Period(now, now + 24 * HOUR)
+    sentence = "alpha may be had by one experiment for 24 hours at once, and its longest period has 25 hours."
+    assert exclusive.refusal([system], [long], "UTC") == sentence
+    assert exclusive.refusal([system], [short], "UTC") == ""
+    system.driver.longest_exclusive_h = 0
+    assert exclusive.refusal([system], [short], "UTC").startswith("Nobody may have alpha to themselves")
+    assert exclusive.refusal([system], [], "UTC") == ""
+
+
+def test_who_was_quicker_keeps_the_period(night, system):
+    late = new_experiment()
+    late.systems.add(system, through_defaults={"position": 0})
+    now = timezone.now()
+    timetable.reserve_once(late, now + HOUR, now + 2 * HOUR, zone="UTC", reason="")
+    with pytest.raises(exclusive.OverlapError, match="night has hosts of it to itself"):
+        exclusive.keep_out(late)
+    assert not Experiment.objects.get(pk=late.pk).is_exclusive
+    exclusive.let_in(night)
+    exclusive.keep_out(late)
+    assert Experiment.objects.get(pk=late.pk).is_exclusive
+
+
+def test_what_people_ask_of_a_host_waits_meanwhile(night, system):
+    assert exclusive.visit_refusal(system.driver).startswith("night has the host to itself, ")
+    assert exclusive.visit_refusal(new_host("beta")) == ""
+    queue.pause(night, "Paused by ada.")
+    assert exclusive.visit_refusal(system.driver) == ""

@@ -25,7 +25,7 @@ HOUR = timedelta(hours=1)
 # systems;
 # rests, windows, periods, workers, hosts in trouble,
 # counts by system, their hosts; experiments that wait: rows, counts
-QUEUE_QUERIES = 22
+QUEUE_QUERIES = 23
 
 
 def hours(owner, start, end):

@@ -1,0 +1,189 @@
+"""Exclusive periods as objects: those in force, those that are claimed, and why an experiment may have none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from django.core.exceptions import PermissionDenied
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, longest
+from benchhub.analysis.planning.timetable import Period, occurrences
+from benchhub.analysis.words import count
+from benchhub.bench.models import Experiment, ExperimentSystem, Reservation, System, Window
+from benchhub.catalog.models import Host
+
+from . import gates, timetable
+
+LOCK = 4_846_214_914  # one experiment claims its periods at a time; any number that nothing else locks
+HOSTS = ("driver", "instance__host")
+
+
+class OverlapError(PermissionDenied):
+    """Another experiment has claimed a period since the form was checked; the sentence says which."""
+
+
+def in_force(now: datetime) -> list[Exclusive]:
+    """Return the periods, from now on, that keep runs of others out: as the gate has them."""
+    rows = list(
+        gates.in_force().filter(period__endswith__gt=now).select_related("experiment__occasion_of").order_by("period")
+    )
+    resources = _resources({row.experiment_id for row in rows if row.experiment_id})
+    return [
+        Exclusive(row.experiment.name, family(row.experiment), resources[row.experiment.pk], _period(row), row.zone)
+        for row in rows
+        if row.experiment
+    ]
+
+
+def family(experiment: Experiment) -> frozenset[str]:
+    """Return the names of an experiment's relatives: it, its design, and the plan that it is a turn of."""
+    names = {f"experiment {experiment.pk}"} if experiment.pk else set()
+    if experiment.design_id:
+        names.add(f"design {experiment.design_id}")
+    if experiment.occasion_of:
+        names.add(f"experiment {experiment.occasion_of.plan_id}")
+    return frozenset(names)
+
+
+def resources(systems: Iterable[System]) -> frozenset[str]:
+    """Return all that runs on these systems need to themselves."""
+    return frozenset(name for system in systems for name in gates.resources(system))
+
+
+def periods(windows: Iterable[Window], now: datetime) -> list[Period]:
+    """Return the periods of weekly windows as far ahead as they are written out."""
+    return [
+        period
+        for window in windows
+        for period in occurrences(
+            window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + timetable.AHEAD
+        )
+    ]
+
+
+def refusal(
+    systems: Collection[System], own_periods: Sequence[Period], zone: str, relatives: Collection[str] = ()
+) -> str:
+    """Say why nobody may have the hosts of these systems to themselves in these periods; empty if they may.
+
+    `relatives` are those whose periods may overlap with them, as of family().
+    """
+    if sentence := _too_long(systems, own_periods, zone):
+        return sentence
+    needed, relative_names = resources(systems), frozenset(relatives)
+    wishes = [Exclusive("", relative_names, needed, period, zone) for period in own_periods]
+    overlap = first_overlap(wishes, list(_claims(timezone.now())))
+    if overlap is None:
+        return ""
+    return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
+
+
+def refusal_of(experiment: Experiment, *, more: Sequence[Period] = (), zone: str = "UTC", is_copy: bool = False) -> str:
+    """Say why the experiment may not have its hosts to itself, with `more` periods than it has; empty if it may.
+
+    Of a copy that is still to be made the experiment itself is another.
+    """
+    now = timezone.now()
+    windows = list(experiment.windows.order_by("pk"))
+    once = [] if is_copy else list(experiment.reservations.filter(window=None, period__endswith__gt=now))
+    own_periods = [*periods(windows, now), *map(_period, once), *more]
+    zones = [row.zone for row in (*windows, *once)]
+    relatives = () if is_copy else family(experiment)
+    return refusal(_systems(experiment), own_periods, next(iter(zones), zone), relatives)
+
+
+def claim(experiment: Experiment) -> None:
+    """Make sure, until the end of the caller's transaction, that no two experiments get the same hosts to themselves.
+
+    Raises OverlapError where another was quicker.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    if sentence := refusal_of(experiment):
+        raise OverlapError(sentence)
+
+
+@transaction.atomic
+def keep_out(experiment: Experiment) -> None:
+    """Let the experiment have its hosts to itself in its periods. Raises OverlapError where others have them."""
+    claim(experiment)
+    Experiment.objects.filter(pk=experiment.pk).update(is_exclusive=True)
+
+
+def let_in(experiment: Experiment) -> None:
+    """Let runs of others begin on the experiment's hosts again."""
+    Experiment.objects.filter(pk=experiment.pk).update(is_exclusive=False)
+
+
+def visit_refusal(host: Host, length: timedelta = timedelta()) -> str:
+    """Say why nothing but an experiment's runs may be done on the host for so long from now on; empty if it may."""
+    now, needed = timezone.now(), gates.host_resources([host])
+    for exclusive in in_force(now):
+        if exclusive.reaches_into(now, now + max(length, timedelta(seconds=1))) and exclusive.keeps_out((), needed):
+            return f"{exclusive.name} has the host to itself, {exclusive.text}: it is done when that is over."
+    return ""
+
+
+def _too_long(systems: Iterable[System], own_periods: Sequence[Period], zone: str) -> str:
+    length = longest(own_periods, zone)
+    hosts = {host.pk: host for system in systems for host in (system.driver, system.instance.host) if host}
+    for host in hosts.values():
+        if own_periods and not host.longest_exclusive_h:
+            return f"Nobody may have {host} to themselves: its page says so. Untick it, or ask an administrator."
+        if length > timedelta(hours=host.longest_exclusive_h):
+            most = count(host.longest_exclusive_h, "hour")
+            hours = count(round(length.total_seconds() / 3600), "hour")
+            return f"{host} may be had by one experiment for {most} at once, and its longest period has {hours}."
+    return ""
+
+
+def _claims(now: datetime) -> Iterator[Exclusive]:
+    """Yield the coming periods that are promised to exclusive experiments, be they paused, and to plans that recur."""
+    recurs = Q(recurrence__next_at__isnull=False, recurrence__paused_at=None)
+    left = Q(pk__in=Experiment.objects.left().values("pk"))
+    holders = list(Experiment.objects.filter(left | recurs, is_exclusive=True).select_related("occasion_of"))
+    needed = _resources({holder.pk for holder in holders})
+    times = _times(holders, now)
+    for holder in holders:
+        for period, zone in times[holder.pk]:
+            yield Exclusive(holder.name, family(holder), needed[holder.pk], period, zone)
+
+
+def _times(holders: Sequence[Experiment], now: datetime) -> dict[int, list[tuple[Period, str]]]:
+    """Return the coming periods of each, with their zones. Windows may not be written out as rows yet."""
+    times: dict[int, list[tuple[Period, str]]] = defaultdict(list)
+    once = Reservation.objects.filter(experiment__in=holders, window=None, period__endswith__gt=now)
+    for row in once:
+        times[row.experiment_id or 0].append((_period(row), row.zone))
+    for window in Window.objects.filter(experiment__in=holders):
+        times[window.experiment_id or 0] += [(period, window.zone) for period in periods([window], now)]
+    return times
+
+
+def _period(row: Reservation) -> Period:
+    return Period(row.period.lower, row.period.upper)
+
+
+def _systems(experiment: Experiment) -> list[System]:
+    return list(_light(System.objects.filter(experimentsystem__experiment=experiment)))
+
+
+def _light(systems: QuerySet[System]) -> QuerySet[System]:
+    heavy = [f"{host}__{name}" for host in HOSTS for name in ("facts", "private_key")]
+    return systems.select_related(*HOSTS).defer(*heavy)
+
+
+def _resources(experiments: Collection[int]) -> dict[int, frozenset[str]]:
+    """Return by experiment all that its runs need to themselves; without a query where there is no experiment."""
+    names: dict[int, set[str]] = defaultdict(set)
+    if experiments:
+        pairs = list(ExperimentSystem.objects.filter(experiment__in=experiments).values_list("experiment", "system"))
+        by_key = _light(System.objects.all()).in_bulk({system for _, system in pairs})
+        for experiment, system in pairs:
+            names[experiment].update(gates.resources(by_key[system]))
+    return defaultdict(frozenset, {experiment: frozenset(texts) for experiment, texts in names.items()})
