@@ -51,8 +51,8 @@ class Experiment(RowSerializer):
             "id", "url", "name", "remark", "tags", "is_demonstration", "is_brought_in", "workload", "systems", "design",
             "occasion_of", "client_build", "client_bin_directory", "client_levels", "thread_rule", "repeats",
             "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "priority", "data_set_policy", "failure_policy",
-            "failure_limit", "attempts_if_lost", "paused_at", "pause_reason", "created_by", "created_at", "run_count",
-            "ended_count", "bad_count", "cancelled_count", "is_over",
+            "failure_limit", "attempts_if_lost", "is_exclusive", "paused_at", "pause_reason", "created_by",
+            "created_at", "run_count", "ended_count", "bad_count", "cancelled_count", "is_over",
         )  # fmt: skip
 
     def get_is_over(self, row: Any) -> bool:

@@ -38,9 +38,9 @@ class Host(RowSerializer):
         model = models.Host
         fields = (
             "id", "url", "name", "address", "port", "username", "hardware", "interference_group", "work_directory",
-            "bin_directories", "trust", "host_key", "fingerprint", "offered_host_key", "offered_fingerprint",
-            "public_key", "install_line", "wanted", "contacted_at", "contact_error", "unreachable_since", "paused_at",
-            "pause_reason", "facts_at", "facts",
+            "bin_directories", "longest_exclusive_h", "trust", "host_key", "fingerprint", "offered_host_key",
+            "offered_fingerprint", "public_key", "install_line", "wanted", "contacted_at", "contact_error",
+            "unreachable_since", "paused_at", "pause_reason", "facts_at", "facts",
         )  # fmt: skip
 
     def get_fingerprint(self, row: models.Host) -> str:

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from benchhub.analysis.curves.ratio import VERDICTS
 from benchhub.analysis.tuning import treatments
 from benchhub.api.bench.experiments import Preview
+from benchhub.api.bench.times import ZONE
 from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import ReadView, RowSerializer
@@ -41,6 +42,7 @@ SERIES = serializer_of(
     ),
     workload=drf.IntegerField(min_value=1, max_value=HIGHEST_KEY),
     client=drf.CharField(required=False, allow_blank=True, help_text="Its folder; left out: the newest on the host."),
+    window_zone=drf.CharField(required=False, help_text=ZONE),
     steps=SERIES_STEP(many=True, min_length=1, max_length=treatments.MOST_STEPS),
 )
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold, Reservation
-from benchhub.bench.queue import queue
+from benchhub.bench.queue import exclusive, queue
 from benchhub.catalog.models import Host, SourceBuild
 from benchhub.catalog.models.moments import interval, may_visit
 
@@ -46,7 +46,9 @@ def _reason(host: Host) -> str:
     """Say what keeps a build from beginning beside what is under way there; empty for nothing."""
     if host.trust != Host.Trust.PINNED:
         return UNTRUSTED
-    return BLOCKED if Reservation.objects.filter(host=host, period__contains=Now()).exists() else ""
+    if Reservation.objects.filter(host=host, period__contains=Now()).exists():
+        return BLOCKED
+    return exclusive.visit_refusals([host], timedelta(seconds=SourceBuild.DEADLINE_S)).get(host.pk, "")
 
 
 def _hold(build: SourceBuild) -> None:

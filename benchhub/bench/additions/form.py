@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchhub.analysis.planning.recurring import Rule, next_time
 from benchhub.bench.models import WEEKDAYS, Experiment, Recurrence
+from benchhub.bench.queue import exclusive
 from benchhub.bench.queue.form_times import zone_field
 
 from . import recurring
@@ -47,6 +48,8 @@ class RecurrenceForm(forms.Form):
             raise forms.ValidationError(
                 "It is confined to periods that were given once and pass: give it weekly windows instead, or none."
             )
+        if self.experiment.is_exclusive and (sentence := exclusive.refusal_of(self.experiment)):
+            raise forms.ValidationError(sentence)
         if {"weekdays", "starts_at", "zone"} <= values.keys():
             rule = Rule(values["weekdays"], values["starts_at"], values["zone"], values.get("until"))
             if next_time(rule, timezone.now()) is None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from benchhub.analysis.planning.recurring import next_time
 from benchhub.bench.models import Experiment, Recurrence
 from benchhub.bench.plan import plan, preview
-from benchhub.bench.queue import permits
+from benchhub.bench.queue import exclusive, permits
 from benchhub.bench.queue.queue import AWAY
 
 logger = logging.getLogger(__name__)
@@ -52,8 +52,7 @@ def _queue(key: int) -> int:
     if earlier:
         recurrence.skip(earlier)
     else:
-        copy = plan.again(recurrence.plan, recurrence.created_by)
-        Experiment.objects.filter(pk=copy.pk).update(occasion_of=recurrence)
+        plan.again(recurrence.plan, recurrence.created_by, occasion_of=recurrence)
     recurrence.next_at = next_time(recurrence.rule, recurrence.now)
     recurrence.save(update_fields=["next_at", "skips"])
     return int(earlier is None)
@@ -67,7 +66,7 @@ def _refusal(recurrence: Recurrence) -> str:
     pairs = recurrence.plan.systems.values_list("driver", "instance__host")
     if sentence := permits.refusal(user, [host for pair in pairs for host in pair]):
         return f"{user} may not run it any more. {sentence}"
-    return preview.again_refusal([recurrence.plan])
+    return preview.again_refusal([recurrence.plan], exclusive.family(recurrence.plan))
 
 
 def _unfinished(recurrence: Recurrence) -> Experiment | None:
@@ -76,6 +75,7 @@ def _unfinished(recurrence: Recurrence) -> Experiment | None:
     return experiments.left().order_by("-pk").first()
 
 
+@transaction.atomic
 def save_rule(experiment: Experiment, user: Any, **rule: Any) -> Recurrence:
     """Save the rule by which the experiment recurs from now on, in the user's name; one that was paused goes on."""
     values = {**rule, "created_by": user}
@@ -85,6 +85,9 @@ def save_rule(experiment: Experiment, user: Any, **rule: Any) -> Recurrence:
     return recurrence
 
 
+@transaction.atomic
 def go_on(recurrence: Recurrence) -> None:
-    """Resume it with its next time from now on."""
+    """Resume it with its next time from now on. Raises OverlapError where others have its hosts to themselves then."""
+    if recurrence.plan.is_exclusive:
+        exclusive.claim(recurrence.plan)
     recurrence.resume(next_time(recurrence.rule, timezone.now()))

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.bench.models import Run
+from benchhub.bench.queue import exclusive
 from benchhub.catalog.instances.clusters.settings import initdb_options
 from benchhub.catalog.models import Cluster, ClusterParameters, DataCopy, DataSet, Host, Instance
 from benchhub.catalog.models.moments import may_visit
@@ -21,7 +22,7 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop
 from .connections import connections
-from .visits import note_unreached, quarantine, target_of
+from .visits import note_unreached, put_off, quarantine, target_of
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,16 @@ def _is_allowed(cluster: Cluster) -> bool:
         refusal = NEEDED
     if refusal:
         _claimed(cluster).update(wanted="", visit_until=None, contact_error=refusal)
-    return not refusal
+        return False
+    return _is_free(cluster, host)
+
+
+def _is_free(cluster: Cluster, host: Host | None) -> bool:
+    """Put the visit off while an experiment has the host to itself."""
+    refusals = exclusive.visit_refusals([host] if host else [])
+    for refusal in refusals.values():
+        _claimed(cluster).update(**put_off(refusal))
+    return not refusals
 
 
 def is_needed(cluster: Cluster) -> bool:

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchhub.bench.plan.clients import chosen_client
+from benchhub.bench.queue import exclusive
 from benchhub.catalog.instances.poolers import asked_pooler
 from benchhub.catalog.models import Host, Inspection, Instance
 from benchhub.catalog.models.moments import may_visit
@@ -25,7 +26,7 @@ from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop
 from .connections import connections
-from .visits import note_reached, note_unreached, quarantine, target_of
+from .visits import note_reached, note_unreached, put_off, quarantine, target_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +37,8 @@ NOTHING_SEEN: dict[str, Any] = {"sight": None, "parameters": {}, "seen_at": None
 
 def visit_inspections() -> int:
     """Take the looks that were asked for (Inspection.ask); return how many. Any worker may do it again."""
-    rows = Inspection.objects.filter(is_wanted=True).select_related("instance__build", "driver")
-    inspections = [row for row in rows.filter(may_visit()) if _claim(row)]
+    rows = Inspection.objects.filter(is_wanted=True).select_related("instance__build", "instance__host", "driver")
+    inspections = [row for row in rows.filter(may_visit()) if _claim(row) and _is_free(row)]
     looks = {loop.submit(_look(connections(), row)): row for row in inspections}
     for future in as_completed(looks):
         _note(looks[future], future)
@@ -56,6 +57,15 @@ def _claim(inspection: Inspection) -> bool:
     if is_claimed:
         inspection.refresh_from_db(fields=["visit_until"])
     return is_claimed
+
+
+def _is_free(inspection: Inspection) -> bool:
+    """Put the look off while an experiment has the driver or the server's host to itself."""
+    hosts = [host for host in (inspection.driver, inspection.instance.host) if host]
+    for refusal in exclusive.visit_refusals(hosts).values():
+        Inspection.objects.filter(pk=inspection.pk, is_wanted=True).update(**put_off(refusal))
+        return False
+    return True
 
 
 async def _look(over: Connections, inspection: Inspection) -> Seen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Attempt
 from benchhub.bench.models.states import State
+from benchhub.bench.queue import exclusive
 from benchhub.catalog.models import Host
 from runners.job import KEEP_EVIDENCE_DAYS
 from runners.job import Attempt as OnTarget
@@ -33,11 +35,18 @@ KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 def tidy() -> int:
     """Let targets clean up after attempts that ended a while ago; return after how many. Any worker may repeat it."""
     tasks = {}
-    for attempt in untidied()[:AT_A_TIME]:
+    for attempt in _undisturbing(untidied()[:AT_A_TIME]):
         tasks[loop.submit(_tidy(attempt))] = attempt
     for future in as_completed(tasks):
         _note(tasks[future], future)
     return len(tasks)
+
+
+def _undisturbing(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Return the attempts on hosts that no experiment has to itself now: of the others it is done afterwards."""
+    rows = list(attempts)
+    refusals = exclusive.visit_refusals([row.run.system.driver for row in rows]) if rows else {}
+    return [row for row in rows if row.run.system.driver_id not in refusals]
 
 
 async def _tidy(attempt: Attempt) -> None:

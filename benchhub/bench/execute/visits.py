@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.accounts import audit
+from benchhub.bench.queue import exclusive
 from benchhub.catalog.models import Host, SourceBuild
 from benchhub.catalog.models.moments import may_visit
 from runners import probe
@@ -29,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 PROBE_TIMEOUT_S = 120
 REACHED: dict[str, Any] = {"contact_error": "", "unreachable_since": None}
-VISIT_LEASE = timedelta(seconds=150)
+VISIT_LEASE, PUT_OFF_FOR = timedelta(seconds=150), timedelta(seconds=15)
 
 
 def target_of(host: Host) -> Target:
@@ -46,7 +47,7 @@ def target_of(host: Host) -> Target:
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
     due = Host.objects.exclude(wanted="").filter(may_visit())
-    visited = [host for row in due if (host := _claim_visit(row)) and _is_allowed(host)]
+    visited = [host for row in due if (host := _claim_visit(row)) and _is_allowed(host) and _is_free(host)]
     visits = {loop.submit(_visit(host, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
         _note_visit(visits[future], future)
@@ -69,6 +70,21 @@ def _is_allowed(host: Host) -> bool:
     error = "Its host key is not approved yet: look at the key and approve it first."
     Host.objects.filter(pk=host.pk).update(wanted="", visit_until=None, contact_error=error)
     return False
+
+
+def _is_free(host: Host) -> bool:
+    """Put the visit off, with a note at the host, while an experiment has it to itself; a look at the key may be."""
+    if host.wanted == Host.Wanted.KEY:
+        return True
+    refusal = exclusive.visit_refusals([host]).get(host.pk, "")
+    if refusal:
+        Host.objects.filter(pk=host.pk, wanted=host.wanted).update(**put_off(refusal))
+    return not refusal
+
+
+def put_off(refusal: str) -> dict[str, Any]:
+    """Return the fields of a visit that is tried again in a moment, and why it waits."""
+    return {"visit_until": Now() + PUT_OFF_FOR, "contact_error": refusal}
 
 
 def folders_of(host: Host) -> list[str]:

@@ -150,7 +150,7 @@ class Draft:
 
     @property
     def has_window(self) -> bool:
-        return self._has("window_days", "window_from", "window_until")
+        return self._has("window_days", "window_from", "window_until", "is_exclusive")
 
     def _has(self, *names: str) -> bool:
         """Tell whether any of these fields is wrong or has another value than its default, and must be unfolded."""
@@ -191,6 +191,7 @@ class Draft:
         is_readable = is_readable and not self._is_too_large(len(systems))
         plan_request = self._plan_request(systems, client) if is_readable and client else None
         self._refuse_what_systems_cannot(systems)
+        self.plan.refuse_overlap(systems)
         if plan_request:
             self._refuse_runs(plan_request)
         return plan_request if self.plan.is_valid() and self.systems.is_valid() else None
@@ -243,6 +244,7 @@ class Draft:
             **designs.values(values),
             **(PAUSED if values["is_paused"] else {}),
             checkpoint=values["checkpoint"],
+            is_exclusive=values["is_exclusive"],
             client_levels=values["levels"],
             client_build=PgBuild(version=client["version"], version_num=client["version_num"]),
             client_bin_directory=client["bin_directory"],

@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.models.states import FINAL
+from benchhub.bench.queue.form_times import WINDOW
 
 from . import presets, preview
 from .form import Draft
@@ -17,8 +18,7 @@ from .questions import FREE, QUESTIONS
 from .questions.question import Question
 
 # Fields of a short form that stand outside of its fold, or in a fold of their own; and faults of no field.
-SHORT = {"name", "workload", "levels", "repeats", "duration_s", "__all__"}
-SHORT |= {f"window_{part}" for part in ("days", "from", "until", "zone")}
+SHORT = {"name", "workload", "levels", "repeats", "duration_s", "__all__", *WINDOW}
 SEARCH = {"grows", "most_runs", "precision_percent", "ceiling_ms"}
 
 

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchhub.analysis.planning import deadlines, design
-from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Run, System
-from benchhub.bench.queue import timetable
+from benchhub.bench.models import NOT_COPIED, Design, Experiment, ExperimentSystem, Protocol, Recurrence, Run, System
+from benchhub.bench.queue import exclusive, timetable
 from benchhub.catalog.models import DataSet
 from runners.contract import RunSpec
 
@@ -200,20 +200,27 @@ def design_again(design: Design, user: Any = None) -> Design:
 
 @transaction.atomic
 def again(
-    experiment: Experiment, user: Any = None, design: Design | None = None, to_load: Sequence[System] | None = None
+    experiment: Experiment,
+    user: Any = None,
+    design: Design | None = None,
+    to_load: Sequence[System] | None = None,
+    occasion_of: Recurrence | None = None,
 ) -> Experiment:
     """Queue the same experiment once more, beside the first, on the same systems as they are now.
 
-    `design`: the design that it becomes a part of. `to_load`: as for expand().
+    `design`: the design that it becomes a part of; `occasion_of`: the rule whose turn it is. `to_load`: as for
+    expand(). Raises OverlapError where it would keep others out, and another has its hosts at the same times.
     """
     systems = [row.system for row in experiment.experimentsystem_set.select_related("system")]
     fields = {field.attname: getattr(experiment, field.attname) for field in Experiment._meta.concrete_fields}
     for name in NOT_COPIED:
         del fields[name]
-    copy = Experiment(**fields, created_by=user, design=design)
+    copy = Experiment(**fields, created_by=user, design=design, occasion_of=occasion_of)
     copy.canary = Experiment.Canary.WAITS if copy.canary else Experiment.Canary.NONE
     if experiment.reservations.filter(window=None).exists():
         copy.paused_at, copy.pause_reason = Now(), PASSED
     queue(copy, systems, to_load)
     timetable.copy_windows(experiment, copy)
+    if copy.is_exclusive:
+        exclusive.claim(copy)
     return copy

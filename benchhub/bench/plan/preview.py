@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -15,7 +15,7 @@ from django.http import QueryDict
 from benchhub.analysis.planning.levels import spell
 from benchhub.bench.models import Design, Experiment, Run, System
 from benchhub.bench.plan.systems import system_under_test
-from benchhub.bench.queue import timetable
+from benchhub.bench.queue import exclusive, timetable
 from benchhub.bench.queue.form_policy import POLICY
 from benchhub.bench.queue.form_times import window_values
 from benchhub.bench.queue.progress import counted
@@ -222,6 +222,8 @@ def queue(plan_request: PlanRequest, user: Any) -> Experiment:
         plan.queue(part, systems, to_load)
         if plan_request.window:
             timetable.confine(part, plan_request.window)
+        if part.is_exclusive:
+            exclusive.claim(part)
     return plan_request.experiment
 
 
@@ -265,8 +267,14 @@ def retired_instances(experiment: Experiment) -> list[str]:
     return list(retired.order_by("instance__name").values_list("instance__name", flat=True).distinct())
 
 
-def again_refusal(parts: Sequence[Experiment]) -> str:
-    """Say why these parts of a plan cannot be queued once more as they are; empty if they can."""
+def again_refusal(parts: Sequence[Experiment], relatives: Collection[str] = ()) -> str:
+    """Say why these parts of a plan cannot be queued once more as they are; empty if they can.
+
+    `relatives` are those whose exclusive periods may overlap with those of the copies, as of exclusive.family().
+    """
+    for part in parts:
+        if part.is_exclusive and (sentence := exclusive.copy_refusal(part, relatives)):
+            return sentence
     retired = sorted({name for part in parts for name in retired_instances(part)})
     if retired:
         return f"An instance of it is retired: {', '.join(retired)}."

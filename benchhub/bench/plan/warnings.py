@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from benchhub.analysis.planning.exclusive import Exclusive
 from benchhub.analysis.planning.poolers import Pooled
 from benchhub.analysis.planning.timetable import Period, earliest, occurrences
 from benchhub.analysis.planning.warnings import Planned, beyond_disk_together
@@ -19,7 +20,7 @@ from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL
 from benchhub.analysis.words import duration
 from benchhub.bench.models import Experiment, System, Tenancy
 from benchhub.bench.plan import specs
-from benchhub.bench.queue import gates, timetable
+from benchhub.bench.queue import exclusive, gates, timetable
 from benchhub.catalog.instances import poolers
 from benchhub.catalog.instances.inspection import looked_at as inspection_findings
 from benchhub.catalog.models import Host, Inspection
@@ -42,7 +43,9 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
         yield from part_warnings(planned_part)
     yield from filter(None, _together(plan_request, to_load))
     yield from _tenants(plan_request)
-    yield from _times(plan_request)
+    others = _exclusive(plan_request)
+    yield from _times(plan_request, others)
+    yield from dict.fromkeys(f"{row.name} has hosts of it to itself, next from {row.text}." for row in _next(others))
     yield from described_twice(plan_request.systems)
     yield from _os_settings(plan_request.systems)
     for system, label in zip(plan_request.systems, plan_request.labels, strict=True):
@@ -181,7 +184,18 @@ def _together(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) ->
         yield beyond_disk_together(sizes, free_bytes[server, folder], folder, server)
 
 
-def _times(plan_request: PlanRequest) -> Iterator[str]:
+def _exclusive(plan_request: PlanRequest) -> list[Exclusive]:
+    """Return the periods in which others have hosts of the plan to themselves."""
+    needed = exclusive.resources(plan_request.systems)
+    return [row for row in exclusive.in_force(timezone.now()) if row.keeps_out((), needed)]
+
+
+def _next(periods: Sequence[Exclusive]) -> list[Exclusive]:
+    """Return the next period of each experiment."""
+    return list({row.name: row for row in reversed(periods)}.values())
+
+
+def _times(plan_request: PlanRequest, others: Sequence[Exclusive]) -> Iterator[str]:
     """Warn where the longest run fits into no period that is left by its window and by what blocks its hosts."""
     now, length_s = timezone.now(), max(longest_s(part) for part in plan_request.parts) + gates.MARGIN_S
     hosts = {key for system in plan_request.systems for key in (system.driver_id, system.instance.host_id) if key}
@@ -189,7 +203,7 @@ def _times(plan_request: PlanRequest) -> Iterator[str]:
     allowed = [Period(now, until)]
     if window:
         allowed = occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, now, until)
-    blocked = timetable.periods(Q(host__in=hosts), now)
+    blocked = [*timetable.periods(Q(host__in=hosts), now), *(row.period for row in others)]
     if earliest(now, timedelta(seconds=length_s), allowed, blocked) is None:
         yield (
             f"Its longest run takes {duration(length_s)}, and no period of the next {timetable.AHEAD.days} days is as "

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from benchhub.catalog.models import Host
 from . import gates, timetable
 
 LOCK = 4_846_214_914  # one experiment claims its periods at a time; any number that nothing else locks
+BRIEF = timedelta(seconds=1)
 HOSTS = ("driver", "instance__host")
 
 
@@ -83,18 +84,21 @@ def refusal(
     return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
 
 
-def refusal_of(experiment: Experiment, *, more: Sequence[Period] = (), zone: str = "UTC", is_copy: bool = False) -> str:
-    """Say why the experiment may not have its hosts to itself, with `more` periods than it has; empty if it may.
-
-    Of a copy that is still to be made the experiment itself is another.
-    """
+def refusal_of(experiment: Experiment, more: Sequence[Period] = (), zone: str = "UTC") -> str:
+    """Say why the experiment may not have its hosts to itself, with `more` periods than it has; empty if it may."""
     now = timezone.now()
     windows = list(experiment.windows.order_by("pk"))
-    once = [] if is_copy else list(experiment.reservations.filter(window=None, period__endswith__gt=now))
+    once = list(experiment.reservations.filter(window=None, period__endswith__gt=now))
     own_periods = [*periods(windows, now), *map(_period, once), *more]
     zones = [row.zone for row in (*windows, *once)]
-    relatives = () if is_copy else family(experiment)
-    return refusal(_systems(experiment), own_periods, next(iter(zones), zone), relatives)
+    return refusal(_systems(experiment), own_periods, next(iter(zones), zone), family(experiment))
+
+
+def copy_refusal(experiment: Experiment, relatives: Collection[str] = ()) -> str:
+    """Say why a copy of the experiment, in its weekly windows, may not have the hosts to itself; empty if it may."""
+    windows = list(experiment.windows.order_by("pk"))
+    zone = next((window.zone for window in windows), "UTC")
+    return refusal(_systems(experiment), periods(windows, timezone.now()), zone, relatives)
 
 
 def claim(experiment: Experiment) -> None:
@@ -108,25 +112,15 @@ def claim(experiment: Experiment) -> None:
         raise OverlapError(sentence)
 
 
-@transaction.atomic
-def keep_out(experiment: Experiment) -> None:
-    """Let the experiment have its hosts to itself in its periods. Raises OverlapError where others have them."""
-    claim(experiment)
-    Experiment.objects.filter(pk=experiment.pk).update(is_exclusive=True)
-
-
-def let_in(experiment: Experiment) -> None:
-    """Let runs of others begin on the experiment's hosts again."""
-    Experiment.objects.filter(pk=experiment.pk).update(is_exclusive=False)
-
-
-def visit_refusal(host: Host, length: timedelta = timedelta()) -> str:
-    """Say why nothing but an experiment's runs may be done on the host for so long from now on; empty if it may."""
-    now, needed = timezone.now(), gates.host_resources([host])
-    for exclusive in in_force(now):
-        if exclusive.reaches_into(now, now + max(length, timedelta(seconds=1))) and exclusive.keeps_out((), needed):
-            return f"{exclusive.name} has the host to itself, {exclusive.text}: it is done when that is over."
-    return ""
+def visit_refusals(hosts: Iterable[Host], length: timedelta = BRIEF) -> dict[int, str]:
+    """Say by key of each host on which nothing but the runs of an experiment may take place for so long from now."""
+    now = timezone.now()
+    rows = [row for row in in_force(now) if row.reaches_into(now, now + length)]
+    refusals = {}
+    for host in hosts if rows else ():
+        if holder := next((row for row in rows if row.keeps_out((), gates.host_resources([host]))), None):
+            refusals[host.pk] = f"{holder.name} has the host to itself, {holder.text}: it is done when that is over."
+    return refusals
 
 
 def _too_long(systems: Iterable[System], own_periods: Sequence[Period], zone: str) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+from django.db import transaction
 
 from benchhub.bench.models import Experiment
 from benchhub.catalog.shared.forms import CatalogForm
+
+from . import exclusive
+from .form_times import exclusive_field
 
 POLICY = ("priority", "data_set_policy", "failure_policy", "failure_limit", "attempts_if_lost")
 
@@ -42,12 +48,27 @@ class PolicyFields(forms.Form):
 class PolicyForm(PolicyFields, CatalogForm):
     """Change an experiment at any time: how it goes on, and nothing of what is measured."""
 
+    is_exclusive = exclusive_field()
+
     class Meta:
         model = Experiment
-        fields = POLICY
+        fields = (*POLICY, "is_exclusive")
 
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        is_new = values.get("is_exclusive") and "is_exclusive" in self.changed_data
+        if is_new and (sentence := exclusive.refusal_of(self.instance)):
+            self.add_error("is_exclusive", sentence)
+        return values
+
+    @transaction.atomic
     def write(self) -> Experiment:
-        """Write only what the form asks for: a tick may be pausing the experiment at this moment."""
+        """Write only what the form asks for: a tick may be pausing the experiment at this moment.
+
+        Raises OverlapError where it is to keep others out, and another has the same hosts to itself.
+        """
         experiment: Experiment = self.instance
-        experiment.save(update_fields=POLICY)
+        experiment.save(update_fields=self.Meta.fields)
+        if experiment.is_exclusive and "is_exclusive" in self.changed_data:
+            exclusive.claim(experiment)
         return experiment

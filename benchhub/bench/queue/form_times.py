@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -11,13 +12,14 @@ from django import forms
 from django.db import IntegrityError
 from django.utils import timezone
 
-from benchhub.analysis.planning.timetable import moment
-from benchhub.bench.models import WEEKDAYS, Experiment, Reservation, Window
+from benchhub.analysis.planning.timetable import Period, moment
+from benchhub.bench.models import WEEKDAYS, Experiment, Reservation, System, Window
 from benchhub.catalog.models import Host
 
-from . import timetable
+from . import exclusive, timetable
 
 LONGEST = timedelta(days=366)
+WINDOW = {"is_exclusive", *(f"window_{part}" for part in ("days", "from", "until", "zone"))}
 MEANWHILE = "Somebody gave a period that overlaps at this moment: look at the list, then save again."
 
 
@@ -41,6 +43,15 @@ def zone_field(form: forms.BaseForm, name: str = "zone") -> forms.ChoiceField:
 
 def reason_field() -> forms.CharField:
     return forms.CharField(max_length=200, required=False, label="Reason (optional)")
+
+
+def exclusive_field() -> forms.BooleanField:
+    return forms.BooleanField(
+        required=False,
+        label="Nobody else meanwhile",
+        help_text="At its times no run of another experiment begins on its hosts, until this one ends or is paused. "
+        "What is under way there when they begin goes on.",
+    )
 
 
 class Moment(forms.DateTimeField):
@@ -81,6 +92,8 @@ class OnceForm(forms.Form):
             self.add_error("end", "That is more than a year: write a shorter period, or one of every week.")
         elif other := self.owner.reservations.filter(period__overlap=(start, end)).order_by("period").first():
             self.add_error("start", f"It overlaps with {other}: write what is left, or remove that one first.")
+        elif sentence := _taken(self.owner, [Period(start, end)], self.cleaned_data["zone"]):
+            self.add_error("start", sentence)
 
     def saved(self) -> Reservation | None:
         values = self.cleaned_data
@@ -91,6 +104,13 @@ class OnceForm(forms.Form):
         except IntegrityError:
             self.add_error(None, MEANWHILE)
             return None
+
+
+def _taken(owner: Host | Experiment, own_periods: Sequence[Period], zone: str) -> str:
+    """Say why an experiment that keeps others out may not have these periods as well; empty if it may."""
+    if not (isinstance(owner, Experiment) and owner.is_exclusive):
+        return ""
+    return exclusive.refusal_of(owner, more=own_periods, zone=zone)
 
 
 class WindowFields(forms.Form):
@@ -115,6 +135,8 @@ class WindowFields(forms.Form):
         help_text="Not later than the first: of the next day.",
     )
 
+    is_exclusive = exclusive_field()
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["window_zone"] = zone_field(self, "window_zone")
@@ -122,12 +144,30 @@ class WindowFields(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
+        self._check_window(values)
+        if values.get("is_exclusive") and not (values.get("window_days") or values.get("is_paused")):
+            self.add_error("is_exclusive", self._needs_window)
+        return values
+
+    @property
+    def _needs_window(self) -> str:
+        otherwise = ", or queue it paused and give it a period on its page" if "is_paused" in self.fields else ""
+        return f"Choose the days and times at which nobody else may run{otherwise}."
+
+    def _check_window(self, values: dict[str, Any]) -> None:
         days, times = values.get("window_days"), [values.get("window_from"), values.get("window_until")]
         if days and None in times and not {"window_from", "window_until"} & self.errors.keys():
             self.add_error("window_from", "Write from when until when it may run on these days.")
         elif any(times) and not days and "window_days" not in self.errors:
             self.add_error("window_days", "Choose the days on which it may run then.")
-        return values
+
+    def refuse_overlap(self, systems: Sequence[System]) -> None:
+        """Refuse to let nobody else run where the hosts of these systems are another's then, or not for so long."""
+        window = None if WINDOW & self.errors.keys() else window_of(self.cleaned_data)
+        if self.cleaned_data.get("is_exclusive") and window and systems:
+            own_periods = exclusive.periods([window], timezone.now())
+            if sentence := exclusive.refusal(systems, own_periods, window.zone):
+                self.add_error("is_exclusive", sentence)
 
 
 def window_of(values: dict[str, Any]) -> Window | None:
@@ -143,9 +183,10 @@ def window_values(experiment: Experiment) -> dict[str, Any]:
     """Return the fields' values for a plan like the experiment's, of its first window."""
     window = experiment.windows.order_by("pk").first()
     if window is None:
-        return {}
+        return {"is_exclusive": False}
     times = {"window_from": f"{window.starts_at:%H:%M}", "window_until": f"{window.ends_at:%H:%M}"}
-    return {"window_days": window.weekdays, "window_zone": window.zone, **times}
+    own = {"window_days": window.weekdays, "window_zone": window.zone, "is_exclusive": experiment.is_exclusive}
+    return {**own, **times}
 
 
 class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs
@@ -172,7 +213,17 @@ class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.fields |= {"zone": zone_field(self), "reason": reason_field()}
+        self.owner = owner
         setattr(self.instance, "host" if isinstance(owner, Host) else "experiment", owner)
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors and isinstance(self.owner, Experiment):
+            window = Window(**{name: values[name] for name in ("weekdays", "starts_at", "ends_at", "zone")})
+            own_periods = exclusive.periods([window], timezone.now())
+            if sentence := _taken(self.owner, own_periods, window.zone):
+                self.add_error(None, sentence)
+        return values
 
     def saved(self) -> Window:
         window: Window = self.save()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils import timezone
 
+from benchhub.analysis.planning.exclusive import Exclusive
 from benchhub.bench.models import Experiment, Reservation, Window
 from benchhub.catalog.models import Host
 from benchhub.ui.pages import Crumb
+
+from . import gates
+from .exclusive import in_force
 
 MOST_PERIODS = 50
 
@@ -44,6 +49,12 @@ KINDS = {
         "Let {} run every week",
     ),
 }
+EXCLUSIVE = replace(
+    KINDS["experiment"],
+    intro="A run of it starts only where its expected end lies in one of these periods, and no run of another "
+    "experiment begins on its hosts then, until it ends or is paused. What is under way there goes on.",
+    none="It has no period yet: so it may run at any time, and keeps nobody out.",
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class TimesPage:
 
     @property
     def words(self) -> Words:
-        return KINDS[self.kind]
+        return EXCLUSIVE if getattr(self.owner, "is_exclusive", False) else KINDS[self.kind]
 
     @property
     def title(self) -> str:
@@ -82,6 +93,14 @@ class TimesPage:
     def is_confined(self) -> bool:
         """Tell whether there are windows or periods at all, be they over."""
         return self.owner.windows.exists() or self.owner.reservations.exists()
+
+    @cached_property
+    def exclusive(self) -> list[Exclusive]:
+        """Return the coming periods in which experiments have the host to themselves."""
+        if not isinstance(self.owner, Host):
+            return []
+        needed = gates.host_resources([self.owner])
+        return [row for row in in_force(timezone.now()) if row.keeps_out((), needed)][:MOST_PERIODS]
 
     @property
     def once_address(self) -> str:

@@ -20,6 +20,7 @@ from benchhub.bench.plan.fields.systems import Catalogue, guessed_path, system_r
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
+from benchhub.bench.queue.form_times import WINDOW, window_of
 from benchhub.catalog.instances.applying import refusals, refusals_by_layer
 from benchhub.catalog.models import Configuration, Instance, PgBuild
 
@@ -29,7 +30,7 @@ PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
 EXPERIMENT_FIELDS = (
     "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "telemetry",
-    "thread_rule",
+    "thread_rule", "is_exclusive",
 )  # fmt: skip
 
 
@@ -68,6 +69,11 @@ class SeriesDraft:
         self.request = self._checked() if data is not None else None
 
     @property
+    def has_window(self) -> bool:
+        """Tell whether times were typed or are wrong, and must be unfolded."""
+        return any(self.series[name].value() or self.series[name].errors for name in WINDOW - {"window_zone"})
+
+    @property
     def has_instances(self) -> bool:
         return any(instance.is_configurable for instance in self.catalogue.instances.values())
 
@@ -104,6 +110,7 @@ class SeriesDraft:
         self._refuse_length(values, rows)
         systems = self._systems(values, rows)
         self._refuse_names(systems)
+        self.series.refuse_overlap(systems)
         plan_request = self._plan_request(values, systems)
         if plan_request is None or not self._is_valid:
             return None
@@ -203,7 +210,9 @@ class SeriesDraft:
             self.series.add_error("workload", str(error))
             return None
         labels = tuple(system.label for system in systems)
-        return PlanRequest((experiment,), systems, labels, client, name=values["name"], may_trade_durability=True)
+        window = window_of(values) if self.series.is_valid() else None
+        beside = {"name": values["name"], "window": window, "may_trade_durability": True}
+        return PlanRequest((experiment,), systems, labels, client, **beside)
 
     def _systems(self, values: Mapping[str, Any], rows: Sequence[Treatment]) -> tuple[System, ...]:
         """Return a system for each treatment; none while the fields that make them up are missing."""

@@ -18,6 +18,7 @@ from benchhub.bench.plan.fields.designs import tried
 from benchhub.bench.plan.fields.observing import telemetry_field
 from benchhub.bench.plan.fields.systems import Catalogue
 from benchhub.bench.plan.form import DAY_S
+from benchhub.bench.queue.form_times import WindowFields
 from benchhub.catalog.workloads.configuration_form import OS_EXAMPLE, SettingsField
 
 USUAL_SIZE = ""
@@ -111,7 +112,7 @@ StepFormSet = forms.formset_factory(
 )
 
 
-class SeriesForm(forms.Form):
+class SeriesForm(WindowFields):
     name = forms.CharField(max_length=LONGEST_SERIES_NAME, help_text="Configurations are called by it: 'name / step'.")
     remark = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False, label="Remark (optional)")
     kind = forms.ChoiceField(choices=TuningSeries.Kind.choices, label="How steps are combined")

@@ -19,6 +19,7 @@ from benchhub.bench.models import TuningSeries
 from benchhub.bench.plan import preview
 from benchhub.bench.plan.fields.rows import typed_rows
 from benchhub.bench.plan.preview import Preview
+from benchhub.bench.queue.form_times import window_values
 
 from .draft import PREFIX, SeriesDraft
 from .form import FIRST_STEPS, SeriesForm, StepForm
@@ -116,6 +117,7 @@ def like(series: TuningSeries, place: int | None) -> tuple[dict[str, Any], list[
         "workload": experiment.workload_id,
         "client": experiment.client_bin_directory,
         "levels": spell(experiment.client_levels),
+        **window_values(experiment),
     }
     steps = [_values(step.step) for step in series.steps.all()]
     return values, steps if place is None else [{}] * FIRST_STEPS
@@ -125,7 +127,9 @@ def typed(data: QueryDict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the form's values and steps as they were typed. Nothing is checked."""
     names = (*SeriesForm.base_fields, "instance", "baseline", "workload", "client")
     steps = typed_rows(data, PREFIX, StepForm.base_fields, MOST_TYPED)
-    return {name: data.get(name, "") for name in names}, steps
+    values: dict[str, Any] = {name: data.get(name, "") for name in names}
+    values |= {"window_days": data.getlist("window_days"), "window_zone": data.get("window_zone", "UTC")}
+    return values, steps
 
 
 def filled(values: Mapping[str, Any], key: str, draft: SeriesDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -11,6 +11,7 @@ from benchhub.catalog.models import Hardware, Host, InterferenceGroup
 from benchhub.catalog.shared.forms import NO_BLANKS, CatalogForm, offer_rows, port_field
 
 WORK_DIRECTORY = ".benchhub"
+EXCLUSIVE_H, MOST_EXCLUSIVE_H = 24, 24 * 31
 HOST_FIELDS = (
     "name",
     "address",
@@ -20,6 +21,7 @@ HOST_FIELDS = (
     "work_directory",
     "bin_directories",
     "interference_group",
+    "longest_exclusive_h",
 )
 PLACE = ("address", "port", "username")
 # A job on the host is found again by these alone.
@@ -64,9 +66,21 @@ class HostForm(CatalogForm):
         widget=forms.TextInput(attrs={"list": "groups"}),
     )
 
+    longest_exclusive_h = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_EXCLUSIVE_H,
+        required=False,
+        initial=EXCLUSIVE_H,
+        label="For one experiment alone, at most h",
+        help_text="How long at once an experiment may keep all others out. 0: never.",
+    )
+
     class Meta:
         model = Host
-        fields = ("name", "address", "port", "username", "hardware", "work_directory", "bin_directories")
+        fields = (
+            *("name", "address", "port", "username", "hardware", "work_directory", "bin_directories"),
+            "longest_exclusive_h",
+        )
         error_messages = {"name": {"unique": "There is already a host of this name: choose another one."}}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -78,6 +92,10 @@ class HostForm(CatalogForm):
 
     def clean_work_directory(self) -> str:
         return self.cleaned_data["work_directory"] or WORK_DIRECTORY
+
+    def clean_longest_exclusive_h(self) -> int:
+        hours = self.cleaned_data["longest_exclusive_h"]
+        return EXCLUSIVE_H if hours is None else int(hours)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

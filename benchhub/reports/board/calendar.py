@@ -23,11 +23,13 @@ from benchhub.catalog.models import Host
 
 DAYS = 7
 BLOCKED, ALLOWED, RUNNING, PLANNED, RECURRING = "blocked", "allowed", "running", "planned", "recurring"
+EXCLUSIVE = "exclusive"
 KINDS = {
     RUNNING: "runs now",
     PLANNED: "planned, as the queue stands",
     RECURRING: "recurs by a rule",
-    ALLOWED: "reserved for an experiment",
+    ALLOWED: "an experiment may run",
+    EXCLUSIVE: "reserved for one experiment alone",
     BLOCKED: "blocked",
 }
 GAP = timedelta(minutes=15)  # runs of one experiment that follow each other so closely are one block
@@ -140,8 +142,10 @@ class Week:
         rows = overlapping.filter(experiment__in=Experiment.objects.left().values("pk")).select_related("experiment")
         experiments = _host_keys(row.experiment_id for row in rows)
         for row in rows:
+            assert row.experiment is not None
             address = reverse("experiment-times", args=[row.experiment_id])
-            block = Block(row.period.lower, row.period.upper, ALLOWED, str(row.experiment), address, row.reason)
+            kind = EXCLUSIVE if row.experiment.is_exclusive and not row.experiment.paused_at else ALLOWED
+            block = Block(row.period.lower, row.period.upper, kind, str(row.experiment), address, row.reason)
             yield from ((host, block) for host in experiments.get(row.experiment_id or 0, ()))
 
     def _recurring(self) -> Iterator[tuple[int, Block]]:
