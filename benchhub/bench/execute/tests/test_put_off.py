@@ -1,0 +1,58 @@
+"""What people ask of a host waits, and says why, while an experiment has it to itself."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from benchhub.bench import testing
+from benchhub.bench.additions import builds
+from benchhub.bench.execute import clusters, inspections, visits
+from benchhub.bench.models import Experiment
+from benchhub.bench.plan.systems import system_under_test
+from benchhub.bench.queue import queue, timetable
+from benchhub.bench.tuning.testing import make_cluster, make_workload
+from benchhub.catalog.models import Cluster, Host, Inspection, SourceBuild
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def own():
+    return make_cluster(testing.probed_host("18"))
+
+
+@pytest.fixture
+def night(own):
+    make_workload()
+    driven = {"driver": own.host, "hardware": own.host.hardware, "path": "socket", "label": "own"}
+    system = system_under_test(own, **driven)
+    experiment = testing.make_experiment([system], name="Night")
+    testing.make_run(experiment, system, 1, 1)
+    Experiment.objects.update(is_exclusive=True)
+    now = timezone.now()
+    timetable.reserve_once(experiment, now - timedelta(hours=1), now + timedelta(hours=1), zone="UTC", reason="")
+    return experiment
+
+
+def test_visits_looks_and_builds_are_put_off_and_nothing_is_sent(night, own):
+    host = Host.objects.get(pk=own.host_id)
+    host.ask(Host.Wanted.FACTS)
+    own.cluster.ask(Cluster.Wanted.LOOK)
+    Inspection.ask(own, host)
+    build = SourceBuild.objects.create(host=host, kind="release", revision="18.1", digest="d")
+    assert (visits.visit_hosts(), clusters.visit_clusters(), inspections.visit_inspections()) == (0, 0, 0)
+    assert builds.take_turns() == 0
+    for row in (host, own.cluster, Inspection.objects.get(), build):
+        row.refresh_from_db()
+        assert row.contact_error.startswith("Night has the host to itself, ")
+        assert row.contact_error.endswith("(UTC): it is done when that is over.")
+    assert (host.wanted, own.cluster.wanted, Inspection.objects.get().is_wanted) == ("facts", "look", True)
+
+
+def test_a_build_takes_its_turn_when_the_experiment_is_paused(night, own):
+    build = SourceBuild.objects.create(host=own.host, kind="release", revision="18.1", digest="d")
+    queue.pause(night, "Paused by ada.")
+    assert builds.take_turns() == 1
+    build.refresh_from_db()
+    assert build.contact_error == ""
