@@ -151,6 +151,12 @@ def queued_runs(keys: Sequence[int]) -> list[Run]:
     return sorted(runs, key=lambda run: (run.gate_occupied, places[run.pk]))
 
 
+def why_waiting(experiment: Experiment) -> list[str]:
+    """Say why the next run of an experiment does not start now; empty where none waits, or nothing keeps it."""
+    keys = Run.objects.queued().filter(experiment=experiment).order_by("position").values_list("pk", flat=True)[:1]
+    return [sentence for run in queued_runs(list(keys)) for sentence in gates.sentences(run)]
+
+
 def next_keys(experiments: Sequence[int]) -> list[int]:
     """Return the keys of the next runs, LOOKED_AT and one more if there are as many.
 

@@ -17,6 +17,7 @@ from benchhub.analysis.statistics import resemblance
 from benchhub.analysis.statistics.spread import INTERVAL, RANGE
 from benchhub.bench.models import Experiment, Run, RunTally, System, Worker
 from benchhub.bench.models.states import FINAL, State
+from benchhub.bench.queue.page import why_waiting
 from benchhub.bench.queue.progress import tallies
 from benchhub.reports.comparison.answers.fastest import Fastest, fastest
 from benchhub.reports.curves import curves, figures, latencies, sweeps
@@ -82,6 +83,12 @@ class ExperimentPage:
         rows = tallies(RunTally.objects.filter(experiment=self.experiment))
         is_live = any(row.state not in FINAL for row in rows)
         return progress(rows, self.experiment.rest_s, is_worked_on=not is_live or self._is_worked_on())
+
+    @cached_property
+    def waits(self) -> list[str]:
+        """Say why its next run does not start; empty while one is under way, or where a person knows why."""
+        is_waiting = self.progress.is_live and not self.progress.active and self.experiment.paused_at is None
+        return why_waiting(self.experiment) if is_waiting else []
 
     def _is_worked_on(self) -> bool:
         return Worker.objects.alive().exists() and not queries.is_out_of_sight(self.experiment)

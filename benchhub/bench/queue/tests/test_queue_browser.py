@@ -1,12 +1,16 @@
 """The queue and the live log as a person uses them in a browser, on a phone."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.db.models.functions import Now
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, Watch, Window
+from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import Host
 from conftest import is_too_wide, sign_in
@@ -106,3 +110,21 @@ def test_a_log_grows_while_somebody_reads_it(page, experiments):
     assert log.inner_text() == "progress: 1.0 s\n<b>progress</b>: 2.0 s ␛[2J\n"
     assert log.locator("b").count() == 0
     assert not is_too_wide(page)
+
+
+def test_an_experiment_gets_its_host_alone_and_the_other_says_until_when_it_waits(page, experiments):
+    first, second = experiments
+    now = timezone.now()
+    timetable.reserve_once(first, now - timedelta(hours=1), now + timedelta(hours=8), zone="Europe/Berlin", reason="")
+    page.goto(f"/experiments/{first.pk}/times")
+    page.get_by_role("link", name="Change that").click()
+    page.get_by_label("Nobody else meanwhile").check()
+    page.get_by_role("button", name="Save").click()
+    page.goto(f"/experiments/{first.pk}/times")
+    page.get_by_text("Nobody else runs meanwhile.").wait_for()
+    assert not is_too_wide(page)
+    page.goto("/queue/")
+    page.get_by_text("First has its hosts to itself until").first.wait_for()
+    assert not is_too_wide(page)
+    page.goto(f"/experiments/{second.pk}")
+    page.get_by_text("First has its hosts to itself until").first.wait_for()
