@@ -78,6 +78,11 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         unfinished = Run.objects.unfinished().order_by().values("experiment")
         return self.filter(Q(pk__in=unfinished) | Q(pk__in=Experiment.objects.growing().values("pk")))
 
+    def exclusive(self) -> Self:
+        """Return the experiments that are to have their hosts to themselves, and have not ended or recur."""
+        recurs = Q(recurrence__next_at__isnull=False, recurrence__paused_at=None)
+        return self.filter(Q(pk__in=self.model.objects.left().values("pk")) | recurs, is_exclusive=True)
+
     def tripped(self) -> Self:
         """Return the experiments with so many failures, since they were last resumed, that their policy stops them."""
         is_recent = Q(experiment__resumed_at=None) | Q(ended_at__gt=F("experiment__resumed_at"))

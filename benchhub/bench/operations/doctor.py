@@ -8,12 +8,14 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
 from benchhub.analysis import words
 from benchhub.bench.execute import examine, workers
 from benchhub.bench.execute.examine import Examined
 from benchhub.bench.models import ArchiveRule, Run, Webhook, Worker
 from benchhub.bench.models.states import ACTIVE
+from benchhub.bench.queue import exclusive
 from benchhub.catalog.models import Host, Instance
 from benchhub.celery import app
 from benchhub.release import release
@@ -78,6 +80,7 @@ def _tables(broker: Finding) -> Iterator[Finding]:
     yield from _worker_rows()
     yield _stuck()
     yield _overdue()
+    yield from _exclusive()
     yield from _trust()
     yield from _addresses()
     yield from _archive()
@@ -208,6 +211,15 @@ def _overdue() -> Finding:
     )
 
 
+def _exclusive() -> Iterator[Finding]:
+    """Yield which experiments have their hosts to themselves now, so that runs of others wait."""
+    now = timezone.now()
+    for row in exclusive.in_force(now):
+        if row.reaches_into(now, now + exclusive.BRIEF):
+            text = f"{row.name} has its hosts to itself, {row.text}: runs of others wait there."
+            yield Finding("exclusive", "ok", text)
+
+
 # --- hosts -------------------------------------------------------------------------------------------------------
 
 
@@ -234,6 +246,8 @@ def _addresses() -> Iterator[Finding]:
 
 def _targets() -> Iterator[Finding]:
     hosts = {host.pk: host for host in Host.objects.filter(trust=Host.Trust.PINNED).order_by("name")}
+    for pk, refusal in exclusive.visit_refusals(hosts.values()).items():
+        yield Finding(f"host {hosts.pop(pk)}", "ok", f"Not asked. {refusal}")
     answers = examine.examine(hosts.values())
     for pk, answer in answers.items():
         if isinstance(answer, str):

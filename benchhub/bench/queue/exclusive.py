@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, longest
@@ -90,7 +90,8 @@ def refusal_of(experiment: Experiment, more: Sequence[Period] = (), zone: str = 
     windows = list(experiment.windows.order_by("pk"))
     once = list(experiment.reservations.filter(window=None, period__endswith__gt=now))
     own_periods = [*periods(windows, now), *map(_period, once), *more]
-    zones = [row.zone for row in (*windows, *once)]
+    rows: list[Window | Reservation] = [*windows, *once]
+    zones = [row.zone for row in rows]
     return refusal(_systems(experiment), own_periods, next(iter(zones), zone), family(experiment))
 
 
@@ -138,9 +139,7 @@ def _too_long(systems: Iterable[System], own_periods: Sequence[Period], zone: st
 
 def _claims(now: datetime) -> Iterator[Exclusive]:
     """Yield the coming periods that are promised to exclusive experiments, be they paused, and to plans that recur."""
-    recurs = Q(recurrence__next_at__isnull=False, recurrence__paused_at=None)
-    left = Q(pk__in=Experiment.objects.left().values("pk"))
-    holders = list(Experiment.objects.filter(left | recurs, is_exclusive=True).select_related("occasion_of"))
+    holders = list(Experiment.objects.exclusive().select_related("occasion_of"))
     needed = _resources({holder.pk for holder in holders})
     times = _times(holders, now)
     for holder in holders:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -170,7 +170,7 @@ class WindowFields(forms.Form):
                 self.add_error("is_exclusive", sentence)
 
 
-def window_of(values: dict[str, Any]) -> Window | None:
+def window_of(values: Mapping[str, Any]) -> Window | None:
     """Return the window that the fields ask for, unsaved; None for none."""
     if not values.get("window_days"):
         return None

@@ -18,7 +18,7 @@ from benchhub.ui.pages import Crumb
 from . import gates
 from .exclusive import in_force
 
-MOST_PERIODS = 50
+MOST_PERIODS, MOST_EXCLUSIVE = 50, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class TimesPage:
 
     @cached_property
     def exclusive(self) -> list[Exclusive]:
-        """Return the coming periods in which experiments have the host to themselves."""
+        """Return the next periods in which experiments have the host to themselves."""
         if not isinstance(self.owner, Host):
             return []
         needed = gates.host_resources([self.owner])
-        return [row for row in in_force(timezone.now()) if row.keeps_out((), needed)][:MOST_PERIODS]
+        return [row for row in in_force(timezone.now()) if row.keeps_out((), needed)][:MOST_EXCLUSIVE]
 
     @property
     def once_address(self) -> str:

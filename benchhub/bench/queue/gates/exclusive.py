@@ -8,7 +8,19 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, TextField
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import (
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 from django.db.models.functions import Cast, JSONObject, Now
 
 from benchhub.analysis.planning.exclusive import local_text, span_text
@@ -28,7 +40,7 @@ def in_force() -> QuerySet[Reservation]:
     goes_on = Q(experiment__paused_at=None, experiment__in=Experiment.objects.left().values("pk"))
     recurs = Q(experiment__recurrence__paused_at=None, period__endswith__gt=next_at)
     recurs &= Q(period__startswith__lt=next_at + NEXT_TURN)
-    return Reservation.objects.filter(goes_on | recurs, experiment__is_exclusive=True)
+    return Reservation.objects.filter(goes_on | recurs, experiment__in=Experiment.objects.exclusive().values("pk"))
 
 
 def _is_relative() -> Q:
@@ -54,13 +66,18 @@ def _needs_the_same() -> Q:
 
 def _in_its_way() -> QuerySet[Reservation]:
     """Return the exclusive periods of others that the run would begin in, or reach into."""
-    overlapping = in_force().filter(_needs_the_same(), period__overlap=needed_period(OuterRef("expected_s")))
+    # As an array they are looked up once for all runs: years of periods that are over are not read run by run.
+    coming = ArraySubquery(in_force().filter(period__endswith__gt=Now()).values("pk"))
+    any_of_them = {"template": "(%(expressions)s))", "arg_joiner": " = ANY (", "output_field": BooleanField()}
+    is_coming = Func(F("pk"), coming, **any_of_them)
+    rows = Reservation.objects.filter(is_coming, _needs_the_same())
+    overlapping = rows.filter(period__overlap=needed_period(OuterRef("expected_s")))
     return overlapping.annotate(is_relative=truth(_is_relative())).filter(is_relative=False)
 
 
 def is_reserved() -> Q:
     # The first is asked once for all runs, and mostly false: only then the database need not look run by run.
-    return Q(Exists(Experiment.objects.filter(is_exclusive=True))) & Q(Exists(_in_its_way()))
+    return Q(Exists(Experiment.objects.exclusive())) & Q(Exists(_in_its_way()))
 
 
 def has_time_to_itself() -> Exists:

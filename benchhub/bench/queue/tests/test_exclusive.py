@@ -9,6 +9,7 @@ from benchhub.analysis.planning.timetable import Period
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy
 from benchhub.bench.models.states import State
+from benchhub.bench.operations import doctor
 from benchhub.bench.queue import exclusive, gates, queue, timetable
 from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
@@ -188,7 +189,10 @@ def test_who_was_quicker_keeps_the_period(night, system):
     exclusive.claim(late)
 
 
-def test_what_people_ask_of_a_host_waits_meanwhile(night, system):
+def test_what_people_ask_of_a_host_waits_meanwhile_and_the_doctor_asks_it_nothing(night, system):
+    findings = [finding.text for finding in doctor.thorough()]
+    assert [text for text in findings if text.startswith("Not asked. night has the host to itself, ")]
+    assert [text for text in findings if text.startswith("night has its hosts to itself, ")]
     assert exclusive.visit_refusals([system.driver, new_host("beta")]).keys() == {system.driver_id}
     queue.pause(night, "Paused by ada.")
     assert exclusive.visit_refusals([system.driver]) == {}
