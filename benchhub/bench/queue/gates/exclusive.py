@@ -68,8 +68,7 @@ def _in_its_way() -> QuerySet[Reservation]:
     """Return the exclusive periods of others that the run would begin in, or reach into."""
     # As an array they are looked up once for all runs: years of periods that are over are not read run by run.
     coming = ArraySubquery(in_force().filter(period__endswith__gt=Now()).values("pk"))
-    any_of_them = {"template": "(%(expressions)s))", "arg_joiner": " = ANY (", "output_field": BooleanField()}
-    is_coming = Func(F("pk"), coming, **any_of_them)
+    is_coming = Func(F("pk"), coming, template="(%(expressions)s))", arg_joiner=" = ANY (", output_field=BooleanField())
     rows = Reservation.objects.filter(is_coming, _needs_the_same())
     overlapping = rows.filter(period__overlap=needed_period(OuterRef("expected_s")))
     return overlapping.annotate(is_relative=truth(_is_relative())).filter(is_relative=False)
