@@ -15,11 +15,10 @@ from benchhub.analysis.curves.curve import Level, RunPoint
 from benchhub.analysis.statistics.spread import Spread
 from benchhub.analysis.words import significant
 
+from . import looks
 from .bars import bars, bars_text, of_spread
 from .curves import SystemCurve
 
-MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 FEW_LEVELS = 12
 HEADROOM = 1.06
 NAME_WIDTH = 20  # letters
@@ -85,7 +84,13 @@ def _figure(curves: Sequence[SystemCurve], quantity: Quantity) -> Figure:
         "layout": {
             "xaxis": {"title": {"text": "clients"}, **axes[first]},
             "yaxis": {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~f", **_range(curves, quantity)},
-            "meta": {"axis": first, "axes": axes, "bars_text": bars_text(reaches), **_names(curves, quantity)},
+            "meta": {
+                "axis": first,
+                "axes": axes,
+                "bars_text": bars_text(reaches),
+                "looks_text": looks.text(len(curves)),
+                **_names(curves, quantity),
+            },
         },
     }
 
@@ -165,7 +170,11 @@ def _repeats_of(system_curve: SystemCurve, quantity: Quantity, runs: Sequence[Ru
         "x": [run.clients for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{_turned(system_curve.series)}-open", "size": 7, **_beside(system_curve.series)},
+        "marker": {
+            "symbol": f"{looks.turned_marker(system_curve.series)}-open",
+            "size": 7,
+            **_beside(system_curve.series),
+        },
         "hovertemplate": f"run %{{customdata}}, %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
         "meta": {"series": system_curve.series},
     }
@@ -197,8 +206,8 @@ def _centres(system_curve: SystemCurve, quantity: Quantity) -> list[dict[str, An
         "legendgroup": f"series {system_curve.series}",
         "x": [clients for clients, _ in measured],
         "y": [quantity.of_spread(spread) for _, spread in measured],
-        "line": {"dash": DASHES[system_curve.series % len(DASHES)], "width": 2},
-        "marker": {"symbol": marker(system_curve.series), "size": 8},
+        "line": {"dash": looks.dash(system_curve.series), "width": 2},
+        "marker": {"symbol": looks.marker(system_curve.series), "size": 8},
         "text": [_spread_text(spread) for _, spread in measured],
         "hovertemplate": (
             f"{quantity.centre} at %{{x}} clients: %{{y:,.4~r}} {quantity.unit}<br>%{{text}}"
@@ -218,13 +227,3 @@ def _spread_text(spread: Spread) -> str:
 def _beside(series: int) -> dict[str, int]:
     """Place a run beside its level's bar, by an offset in px and an angle; two systems lie on two sides."""
     return {"angle": -90 if series % 2 else 90, "standoff": 9 + 5 * (series // 2)}
-
-
-def _turned(series: int) -> str:
-    """Return the series' marker, chosen to stand upright once it is turned to its side."""
-    symbol = marker(series)
-    return symbol.replace("up", "right" if series % 2 else "left") if symbol == "triangle-up" else symbol
-
-
-def marker(series: int) -> str:
-    return MARKERS[series % len(MARKERS)]

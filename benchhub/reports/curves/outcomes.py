@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from benchhub.analysis.curves.ratio import LESS, MORE, Ratio
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED, WITHHELD
 
+from . import looks
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -20,7 +22,7 @@ class Look:
 
 
 # What nothing proves is grey whatever its sign: neither the green of gains nor the red of losses.
-GREY = 6
+GREY = looks.GREY
 LOOKS: Mapping[str, Look] = {
     MORE: Look("gain", 2, "", "circle"),
     LESS: Look("loss", 1, "x", "square"),

@@ -44,9 +44,9 @@ class Panel:
 
     @property
     def captions(self) -> tuple[str, ...]:
-        """Return the sentences, and the one that says what the bars in the figure are."""
-        bars_text = self.figure["layout"].get("meta", {}).get("bars_text", "") if self.figure else ""
-        return (*self.sentences, *([bars_text] if bars_text else []))
+        """Return the sentences, and those that say what the bars in the figure are, and whether looks come again."""
+        meta = self.figure["layout"].get("meta", {}) if self.figure else {}
+        return (*self.sentences, *(text for name in ("bars_text", "looks_text") if (text := meta.get(name))))
 
     @property
     def script_id(self) -> str:

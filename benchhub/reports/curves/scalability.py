@@ -10,8 +10,9 @@ from benchhub.analysis.curves import peak, scalability
 from benchhub.analysis.curves.scalability import LACK_OF_FIT_P, Law, Parameter
 from benchhub.analysis.words import round_significant
 
+from . import looks
 from .curves import SystemCurve
-from .figures import DASHES, client_axes, marker
+from .figures import client_axes
 from .panel import Panel, PanelRow, refused
 
 NAME, TITLE = "law", "Universal Scalability Law"
@@ -125,7 +126,7 @@ def _marks(system_curve: SystemCurve, law: Law) -> dict[str, Any]:
         "name": f"{system_curve.system.label}, measured",
         "x": list(law.residuals_percent),
         "y": values,
-        "marker": {"symbol": marker(system_curve.series), "size": 8},
+        "marker": {"symbol": looks.marker(system_curve.series), "size": 8},
         "hovertemplate": f"%{{x}} clients: %{{y:,.4~r}} {system_curve.curve.unit}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": system_curve.series},
     }
@@ -140,7 +141,7 @@ def _line(system_curve: SystemCurve, law: Law) -> dict[str, Any]:
         "name": f"{system_curve.system.label}, by the law",
         "x": x,
         "y": [law.throughput(clients) for clients in x],
-        "line": {"dash": DASHES[(system_curve.series + 2) % len(DASHES)], "width": 2},
+        "line": {"dash": looks.dash(system_curve.series + 2), "width": 2},
         "hovertemplate": f"%{{x:.1f}} clients: %{{y:,.4~r}} {system_curve.curve.unit}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": system_curve.series},
     }

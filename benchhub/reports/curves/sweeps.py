@@ -15,8 +15,8 @@ from benchhub.analysis.curves.open_loop import Capacity, Offered, Rate
 from benchhub.analysis.words import count, word
 from benchhub.bench.models import Experiment, Run, System, levels
 
-from . import latencies
-from .figures import DASHES, Figure, marker
+from . import latencies, looks
+from .figures import Figure
 from .latencies import HistogramByRun
 
 
@@ -138,7 +138,7 @@ def throughput_figure(sweeps: Sequence[Sweep]) -> Figure:
     highest = max((sweep.rates[-1].offered_tps for sweep in sweeps), default=0)
     offered = {
         "type": "scatter", "mode": "lines", "name": "all that was offered", "x": [0, highest], "y": [0, highest],
-        "line": {"dash": "dot", "width": 1}, "hoverinfo": "skip", "meta": {"series": 6},
+        "line": {"dash": "dot", "width": 1}, "hoverinfo": "skip", "meta": {"series": looks.GREY},
     }  # fmt: skip
     return _figure([offered, *(trace for sweep in sweeps for trace in _traces(sweep, DONE))], "throughput (TPS)")
 
@@ -171,7 +171,7 @@ def _traces(sweep: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
         "x": [run.offered_tps for run in runs],
         "y": [quantity.of_run(run) for run in runs],
         "customdata": [run.run for run in runs],
-        "marker": {"symbol": f"{marker(sweep.series)}-open", "size": 8},
+        "marker": {"symbol": f"{looks.marker(sweep.series)}-open", "size": 8},
         "hovertemplate": f"run %{{customdata}}, %{{x:,}} TPS offered: %{{y:,.4~r}} {quantity.unit}<extra></extra>",
     }
     line_trace = {
@@ -180,7 +180,7 @@ def _traces(sweep: Sweep, quantity: Quantity) -> list[dict[str, Any]]:
         "name": sweep.system.label,
         "x": [offered for offered, _ in line],
         "y": [value for _, value in line],
-        "line": {"dash": DASHES[sweep.series % len(DASHES)], "width": 1.5},
+        "line": {"dash": looks.dash(sweep.series), "width": 1.5},
         "hoverinfo": "skip",
     }
     return [runs_trace, line_trace]

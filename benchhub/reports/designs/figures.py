@@ -9,9 +9,10 @@ from typing import Any
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.words import round_significant
 from benchhub.bench.models import System
+from benchhub.reports.curves import looks
 from benchhub.reports.curves.bars import bars, bars_text, of_spread
 from benchhub.reports.curves.curves import SystemCurve
-from benchhub.reports.curves.figures import DASHES, HEADROOM, Figure, marker, name_at, throughput_figure
+from benchhub.reports.curves.figures import HEADROOM, Figure, name_at, throughput_figure
 from benchhub.reports.curves.panel import Panel, PanelRow, Value, refused
 
 from .matrix import CLIENTS, DIMENSIONS, Cell, HeatMap, Matrix, Place
@@ -85,8 +86,8 @@ def _line(matrix: Matrix, series: int, name: str, points: Sequence[tuple[str, Ce
         "name": name,
         "x": [value for value, _ in points],
         "y": [spread.mean for spread in spreads],
-        "line": {"dash": DASHES[series % len(DASHES)], "width": 2},
-        "marker": {"symbol": marker(series), "size": 8},
+        "line": {"dash": looks.dash(series), "width": 2},
+        "marker": {"symbol": looks.marker(series), "size": 8},
         "customdata": [cell.text for _, cell in points],
         "hovertemplate": f"%{{x}}: %{{customdata}} {matrix.unit}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": series},

@@ -9,13 +9,13 @@ from typing import Any
 
 from benchhub.analysis.pricing.laboratory.flips import Flip
 from benchhub.analysis.pricing.laboratory.laboratory import Point
-from benchhub.reports.curves.figures import DASHES, Figure, marker
+from benchhub.reports.curves import looks
+from benchhub.reports.curves.figures import Figure
 from benchhub.reports.prices.figures import label
 
 from .setup import Setup, Subject
 
-NEUTRAL = 6
-STROKES = ("", "6 4", "2 2", "6 2 2 2", "10 4", "10 2 2 2")  # of DASHES
+STROKES = ("", "6 4", "2 2", "6 2 2 2", "10 4", "10 2 2 2")  # of the first looks.DASHES
 MOST_WRITTEN = 4
 HEADROOM = 1.06
 NAME_WIDTH = 30
@@ -56,7 +56,7 @@ def strokes(place: int) -> str:
 
 def pattern(place: int) -> str:
     """Return the pattern of the lines of a licence, by its place among those that are shown."""
-    return DASHES[place % len(DASHES)]
+    return looks.dash(place % len(STROKES))
 
 
 def _line(setup: Setup, subject: Subject, points: Sequence[Point]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _line(setup: Setup, subject: Subject, points: Sequence[Point]) -> dict[str, 
         "x": [float(point.value) for point in points],
         "y": [None if point.price is None else float(point.price) for point in points],
         "line": {"dash": pattern(setup.comparison.prices.licence_models.index(subject.model)), "width": 2},
-        "marker": {"symbol": marker(subject.entry.series), "size": 6},
+        "marker": {"symbol": looks.marker(subject.entry.series), "size": 6},
         "hovertemplate": f"%{{y:,.4~r}} {setup.unit} at %{{x:,~f}}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": subject.entry.series},
     }
@@ -113,7 +113,7 @@ def _marks(setup: Setup) -> dict[str, Any]:
         "customdata": [label(sentence) for _, sentence in flips],
         "marker": {"symbol": ["diamond" if is_main else "circle-open" for is_main in main], "size": 9, "opacity": 1},
         "hovertemplate": "%{customdata}<extra></extra>",
-        "meta": {"series": NEUTRAL},
+        "meta": {"series": looks.GREY},
     }
 
 
@@ -145,7 +145,7 @@ def _handle(setup: Setup, top: float) -> dict[str, Any]:
         "y": [0, top],
         "line": {"width": 2, "dash": "dot"},
         "hoverinfo": "skip",
-        "meta": {"series": NEUTRAL, "is_handle": True},
+        "meta": {"series": looks.GREY, "is_handle": True},
     }
 
 

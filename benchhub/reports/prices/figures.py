@@ -8,8 +8,9 @@ from textwrap import wrap
 from typing import Any
 
 from benchhub.analysis.words import significant
+from benchhub.reports.curves import looks
 from benchhub.reports.curves.bars import Reach, bars, bars_text
-from benchhub.reports.curves.figures import DASHES, Figure, client_axes, marker
+from benchhub.reports.curves.figures import Figure, client_axes
 
 PATTERNS = ("", "/", ".", "x")
 # Labels stand beside bars that lie: short lines leave room for the bars on a phone.
@@ -52,7 +53,7 @@ def against_cores(lines: Sequence[Line], unit: str, present: int) -> Figure:
         "y": [0, max(costs, default=0)],
         "line": {"dash": "dot", "width": 1},
         "hoverinfo": "skip",
-        "meta": {"series": 6},
+        "meta": {"series": looks.GREY},
     }
     return {
         "data": [*(trace for line in lines for trace in _line(line, unit, "with %{x} cores per socket")), mark],
@@ -172,7 +173,7 @@ def _present(labels: Sequence[str], price: float, unit: str) -> dict[str, Any]:
         "line": {"width": 2, "dash": "dot"},
         "marker": {"symbol": "line-ns-open", "size": 24, "line": {"width": 3}},
         "hovertemplate": f"now %{{x:,.4~r}} {unit}<extra></extra>",
-        "meta": {"series": 6},
+        "meta": {"series": looks.GREY},
     }
 
 
@@ -198,7 +199,7 @@ def frontier(spots: Sequence[Spot], labels: Sequence[tuple[int, str]], currency:
         "y": [spot.throughput for spot in edge],
         "line": {"shape": "hv", "dash": "dot", "width": 1.5},
         "hoverinfo": "skip",
-        "meta": {"series": 6},
+        "meta": {"series": looks.GREY},
     }
     traces = [_spots([spot for spot in spots if spot.series == series], series, name, unit) for series, name in labels]
     return {
@@ -208,7 +209,7 @@ def frontier(spots: Sequence[Spot], labels: Sequence[tuple[int, str]], currency:
 
 
 def _spots(spots: Sequence[Spot], series: int, name: str, unit: str) -> dict[str, Any]:
-    symbol = marker(series)
+    symbol = looks.marker(series)
     return {
         "type": "scatter",
         "mode": "markers",
@@ -237,8 +238,8 @@ def _line(line: Line, unit: str, where: str) -> list[dict[str, Any]]:
         "name": line.name,
         "x": list(line.x),
         "y": list(line.y),
-        "line": {"dash": DASHES[line.series % len(DASHES)], "width": 2},
-        "marker": {"symbol": marker(line.series), "size": 8},
+        "line": {"dash": looks.dash(line.series), "width": 2},
+        "marker": {"symbol": looks.marker(line.series), "size": 8},
         "hovertemplate": f"%{{y:,.4~r}} {unit} {where}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": line.series},
     }

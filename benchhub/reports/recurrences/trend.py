@@ -11,8 +11,9 @@ from typing import Any
 
 from benchhub.analysis.statistics.spread import Spread
 from benchhub.analysis.words import round_significant
+from benchhub.reports.curves import looks
 from benchhub.reports.curves.bars import bars, bars_text, of_spread
-from benchhub.reports.curves.figures import DASHES, HEADROOM, Figure, marker
+from benchhub.reports.curves.figures import HEADROOM, Figure
 from benchhub.reports.curves.panel import Panel, PanelRow, Value, refused
 
 NAME, TITLE = "trend", "Peaks over time"
@@ -128,8 +129,8 @@ def _line(line: Sequence[Occasion], is_named: bool) -> list[dict[str, Any]]:
         "showlegend": is_named,
         "x": [occasion.at.isoformat() for occasion in line],
         "y": [spread.mean for spread in spreads],
-        "line": {"dash": DASHES[first.series % len(DASHES)], "width": 2},
-        "marker": {"symbol": marker(first.series), "size": 8},
+        "line": {"dash": looks.dash(first.series), "width": 2},
+        "marker": {"symbol": looks.marker(first.series), "size": 8},
         "customdata": [f"experiment {occasion.experiment}, {occasion.clients} clients" for occasion in line],
         "hovertemplate": f"%{{y:,.4~r}} {first.unit}, %{{customdata}}<extra>%{{fullData.name}}</extra>",
         "meta": {"series": first.series},

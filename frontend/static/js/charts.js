@@ -2,13 +2,14 @@
 // Where a page has switches, the address keeps what they say: ?show=latency, ?axis=linear.
 (function () {
   "use strict";
-  const SERIES_COLOURS = 7;
+  const GREY = 12;
   const LABEL_PX = 30;
   const MARGINS_PX = 90;
   const PHONE_PX = 450;
   const LEGEND_LETTERS = 32;
   const FEW_NAMES = 4;
-  const NAMES_PX = { above: 20, below: 62, line: 15, letter: 6.2, lead: 14 };
+  const NAMES_PX = { above: 20, below: 62, line: 15, letter: 6.2, lead: 14, most: 540 };
+  const NAME_LETTERS = 40;
   const drawn = new Map();
   const asked = new URLSearchParams(location.search);
   const chosen = {};
@@ -23,6 +24,10 @@
     return (name) => style.getPropertyValue("--" + name).trim();
   }
 
+  function colourOf(series, colour) {
+    return colour("series-" + Math.min(series, GREY));
+  }
+
   function withAlpha(hex, alpha) {
     return hex + Math.round(alpha * 255).toString(16).padStart(2, "0");
   }
@@ -34,7 +39,7 @@
   }
 
   function coloured(trace, colour) {
-    const series = colour("series-" + (trace.meta.series % SERIES_COLOURS));
+    const series = colourOf(trace.meta.series, colour);
     // On a bar of its own colour a range would not be seen.
     const isOnBar = trace.meta.is_on_bar || trace.type === "bar";
     const beside = isOnBar ? colour("ink") : series;
@@ -111,6 +116,27 @@
     };
   }
 
+  function linesOf(names) {
+    return names.reduce((sum, name) => sum + name.text.split("<br>").length, 0);
+  }
+
+  // Of many names each has one line, so that the figure does not become longer than a screen.
+  function isCrowded(given) {
+    return linesOf(given.meta.names) * NAMES_PX.line > NAMES_PX.most;
+  }
+
+  function oneLine(text) {
+    const line = text.replaceAll("<br>", " ");
+    return line.length > NAME_LETTERS ? line.slice(0, NAME_LETTERS - 1) + "…" : line;
+  }
+
+  function roomForNames(given, width) {
+    const names = given.meta?.names;
+    if (!names?.length || (width < PHONE_PX && given.meta.has_legend)) return "";
+    const lines = width < PHONE_PX || isCrowded(given) ? names.length : linesOf(names);
+    return lines * NAMES_PX.line + NAMES_PX.above + NAMES_PX.below + "px";
+  }
+
   // Names at the ends of lines, moved apart where lines end close together; each leads to its line. A phone has room
   // for their numbers only, or for a legend above the lines.
   function endNames(given, colour, chart) {
@@ -120,8 +146,9 @@
     const isLog = ({ ...given.xaxis, ...given.meta.axes?.[chosen.axis] }).type === "log";
     const [low, high] = given.yaxis.range;
     const height = chart.clientHeight - NAMES_PX.above - NAMES_PX.below;
+    const lineOf = isCrowded(given) ? (name) => oneLine(name.text) : (name) => name.text;
     const names = given.meta.names.map((name) => {
-      const lines = (isPhone ? name.number : name.text).split("<br>");
+      const lines = (isPhone ? name.number : lineOf(name)).split("<br>");
       return { ...name, lines, half: (lines.length * NAMES_PX.line) / 2, px: ((high - name.y) / (high - low)) * height };
     });
     names.sort((a, b) => a.px - b.px);
@@ -138,7 +165,7 @@
       annotations: names.map((name) => ({
         x: isLog ? Math.log10(name.x) : name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: NAMES_PX.lead,
         ay: name.at - name.px, arrowhead: 0, arrowwidth: 1,
-        arrowcolor: colour("series-" + (name.series % SERIES_COLOURS)), font: { size: 11, color: colour("ink") },
+        arrowcolor: colourOf(name.series, colour), font: { size: 11, color: colour("ink") },
       })),
     };
   }
@@ -187,6 +214,7 @@
     if (chart.clientWidth < PHONE_PX) for (const trace of figure.data) if (trace.name) trace.name = wrapped(trace.name);
     const traces = figure.data.map((trace) => coloured(trace, colour));
     chart.style.height = heightOf(figure, chart.clientWidth);
+    chart.style.minHeight = roomForNames(figure.layout, chart.clientWidth);
     // Nothing leaves for another host: plotly's own button would upload the chart.
     const config = {
       displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"],

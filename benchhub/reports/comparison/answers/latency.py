@@ -9,8 +9,8 @@ from typing import Any
 from benchhub.analysis.curves.curve import Level
 from benchhub.analysis.words import round_significant
 from benchhub.reports.comparison.entries import Entries, Entry
-from benchhub.reports.curves import latencies
-from benchhub.reports.curves.figures import client_axes, first_axis, marker
+from benchhub.reports.curves import latencies, looks
+from benchhub.reports.curves.figures import client_axes, first_axis
 from benchhub.reports.curves.panel import Panel, PanelRow, refused
 
 NAME, TITLE = "latencies", "95th and 99th percentile of latency by number of clients"
@@ -69,7 +69,7 @@ def _trace(
                 level.latencies.words if level.latencies else "as its program printed it" for level, _ in measured
             ],
             "line": {"dash": dash, "width": 2},
-            "marker": {"symbol": f"{marker(entry.series)}{suffix}", "size": 8},
+            "marker": {"symbol": f"{looks.marker(entry.series)}{suffix}", "size": 8},
             "hovertemplate": "%{x} clients: %{y:,.3~r} ms<br>%{text}<extra>%{fullData.name}</extra>",
             "meta": {"series": entry.series},
         }

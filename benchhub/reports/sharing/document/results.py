@@ -64,12 +64,13 @@ def _doubts(doubts: Doubts) -> list[Node]:
 def curves(comparison: Comparison) -> Node:
     throughput = f"Throughput, {comparison.entries[0].curve.unit}"
     figure = comparison.throughput_figure
+    meta = figure["layout"]["meta"]
     return nodes.section(
         "curves",
         "Throughput against clients",
         [
             nodes.figure("throughput", throughput, "Throughput against clients", figure),
-            nodes.paragraph(f"{MARKS} {figure['layout']['meta']['bars_text']}".strip(), "caption"),
+            nodes.paragraph(" ".join(filter(None, (MARKS, meta["bars_text"], meta["looks_text"]))), "caption"),
         ],
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.reports.curves import looks
 from benchhub.reports.models import Projection
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ MARGIN = 60
 CARDS_KEPT = 64
 COLOURS_KEPT = 128
 PAGE, INK, MUTED, RULE, ACCENT = "#ffffff", "#16212b", "#56636f", "#d9e0e6", "#14506b"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a")
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a", "#2d0069", "#6b2400", "#9600ff",
+    "#780096", "#960f00", "#7f8a94",
+)  # fmt: skip
 # Corners and turn of a curve's mark, so that nothing hangs on colour alone; no corners is a circle.
 MARKS = ((0, 0), (4, 0), (4, 45), (3, 0), (5, 0), (6, 0), (3, 180))
 MOST_CURVES = 7
@@ -193,7 +197,7 @@ def _bars(pen: _Pen, card: Card) -> None:
     for number, bar in enumerate(card.bars):
         middle = TOP + 12 + BAR_SPACING * number
         right = BARS_LEFT + bar.width_percent / FULL_PERCENT * (BARS_RIGHT - BARS_LEFT)
-        colour = COLOURS[bar.series % len(COLOURS)]
+        colour = _colour(bar.series)
         pen.text(MARGIN, middle, bar.name, 22, INK, anchor="lm", width=NAMES_RIGHT - MARGIN, ending=bar.under)
         pen.box(BARS_LEFT, middle - BAR_HEIGHT / 2, right, middle + BAR_HEIGHT / 2, colour)
         pen.text(right + 12, middle, bar.value, 22, INK, anchor="lm")
@@ -235,13 +239,13 @@ class _Pen:
         self.canvas.line([(FINER * x, FINER * y) for x, y in points], fill=colour, width=FINER * width, joint="curve")
 
     def curve(self, points: Sequence[Point], series: int) -> None:
-        self.line(points, COLOURS[series % len(COLOURS)], 4)
+        self.line(points, _colour(series), 4)
         for x, y in points:
             self.mark(x, y, series)
 
     def mark(self, x: float, y: float, series: int) -> None:
         corners, turn = MARKS[series % len(MARKS)]
-        colour, (across, down, radius) = COLOURS[series % len(COLOURS)], (FINER * x, FINER * y, FINER * 9.0)
+        colour, (across, down, radius) = _colour(series), (FINER * x, FINER * y, FINER * 9.0)
         if corners:
             self.canvas.regular_polygon((across, down, radius), corners, rotation=turn, fill=colour)
         else:
@@ -269,6 +273,10 @@ class _Pen:
             self.text(x, y, line, size, colour, width=WIDTH - 2 * MARGIN)
             y += size * 1.3
         return y
+
+
+def _colour(series: int) -> str:
+    return COLOURS[min(series, looks.GREY)]
 
 
 def _cut(text: str, ending: str, size: int, width: float) -> str:
