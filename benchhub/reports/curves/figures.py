@@ -109,7 +109,8 @@ def _names(curves: Sequence[SystemCurve], quantity: Quantity) -> dict[str, Any]:
     """Return the names that stand at the ends of lines; a single line needs none."""
     ends = [(system_curve, _end(system_curve, quantity)) for system_curve in curves]
     names = [name_at(system_curve.label, system_curve.series, *end) for system_curve, end in ends if end]
-    return {"names": names, "has_legend": True} if len(names) > 1 else {}
+    lead_px = max((_beside(name["series"])["standoff"] for name in names), default=0) + 5
+    return {"names": names, "has_legend": True, "lead_px": lead_px} if len(names) > 1 else {}
 
 
 def _end(system_curve: SystemCurve, quantity: Quantity) -> tuple[float, float] | None:

@@ -9,7 +9,7 @@ from benchhub.analysis.words import count
 
 MARKERS = (
     "circle", "square", "diamond", "triangle-up", "cross", "star", "pentagon", "triangle-down", "bowtie", "hourglass",
-    "star-diamond", "hexagram",
+    "star-diamond", "triangle-left",
 )  # fmt: skip
 # Those after the sixth have no name in plotly: drawn and left out, in px.
 DASHES = (
@@ -21,6 +21,7 @@ GREY = MOST  # what belongs to no system, or to one that has no look of its own 
 TURNED = {
     "triangle-up": ("triangle-left", "triangle-right"),
     "triangle-down": ("triangle-right", "triangle-left"),
+    "triangle-left": ("triangle-down", "triangle-up"),
     "bowtie": ("hourglass", "hourglass"),
     "hourglass": ("bowtie", "bowtie"),
 }

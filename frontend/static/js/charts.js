@@ -106,7 +106,7 @@
       plot_bgcolor: "rgba(0,0,0,0)",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("muted"), activecolor: colour("ink") },
       margin: { l: 56, r: 16, t: 12, b: 44 },
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal", maxheight: 1 },
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("muted"), font: { color: colour("ink") } },
       hovermode: "closest",
@@ -137,6 +137,29 @@
     return lines * NAMES_PX.line + NAMES_PX.above + NAMES_PX.below + "px";
   }
 
+  // As near to the ends of their lines as their heights let them be: names that touch move together, up and down alike.
+  function moveApart(names, height) {
+    let offset = 0;
+    const groups = [];
+    names.forEach((name, i) => {
+      if (i) offset += names[i - 1].half + name.half;
+      groups.push({ sum: name.px - offset, names: [{ name, offset }] });
+      while (groups.length > 1 && mean(groups.at(-1)) < mean(groups.at(-2))) {
+        const last = groups.pop();
+        groups.at(-1).sum += last.sum;
+        groups.at(-1).names.push(...last.names);
+      }
+    });
+    for (const group of groups) {
+      const start = Math.max(0, Math.min(mean(group), height - offset));
+      for (const member of group.names) member.name.at = start + member.offset;
+    }
+  }
+
+  function mean(group) {
+    return group.sum / group.names.length;
+  }
+
   // Names at the ends of lines, moved apart where lines end close together; each leads to its line. A phone has room
   // for their numbers only, or for a legend above the lines.
   function endNames(given, colour, chart) {
@@ -152,18 +175,14 @@
       return { ...name, lines, half: (lines.length * NAMES_PX.line) / 2, px: ((high - name.y) / (high - low)) * height };
     });
     names.sort((a, b) => a.px - b.px);
-    const room = (i) => names[i - 1].half + names[i].half;
-    names.forEach((name, i) => { name.at = i ? Math.max(name.px, names[i - 1].at + room(i)) : name.px; });
-    for (let i = names.length - 1, floor = height; i >= 0; i -= 1) {
-      names[i].at = Math.min(names[i].at, floor);
-      floor = names[i].at - (i ? room(i) : 0);
-    }
+    moveApart(names, height);
+    const lead = given.meta.lead_px || NAMES_PX.lead;
     const longest = Math.max(...names.flatMap((name) => name.lines.map((line) => line.length)));
     return {
       ...(given.meta.has_legend && { showlegend: false }),
-      margin: { l: 56, r: NAMES_PX.lead + 6 + NAMES_PX.letter * longest, t: NAMES_PX.above, b: NAMES_PX.below },
+      margin: { l: 56, r: lead + 6 + NAMES_PX.letter * longest, t: NAMES_PX.above, b: NAMES_PX.below },
       annotations: names.map((name) => ({
-        x: isLog ? Math.log10(name.x) : name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: NAMES_PX.lead,
+        x: isLog ? Math.log10(name.x) : name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: lead,
         ay: name.at - name.px, arrowhead: 0, arrowwidth: 1,
         arrowcolor: colourOf(name.series, colour), font: { size: 11, color: colour("ink") },
       })),
