@@ -15,7 +15,9 @@ from benchhub.analysis import words
 register = template.Library()
 register.filter("count", words.count)
 SUM = re.compile(r"([\d,.]+ [A-Z]{3})( over \d+ years?)$")
-LONG = 4  # times what is shown first
+LONG = 4  # times what a phone shows first
+WIDE_ROWS = 12  # that a wide page shows of a list it folds, as the style has it
+SCREEN_PX = 900
 MOST_COLUMNS = 4  # a row of more is as long on a phone as two
 
 
@@ -40,15 +42,19 @@ def fold(content: str, title: str, anchor: str, *, is_open: bool = False) -> Saf
 
 
 @register.simple_block_tag
-def first_rows(content: str, rows: int, title: str, anchor: str, first: int = 4, columns: int = 0) -> SafeString:
-    """Draw rows of which a phone shows the `first` 2, 3 or 4, until asked for all.
+def first_rows(
+    content: str, rows: int, things: str, anchor: str, *, first: int = 4, columns: int = 0, row_px: int = 36
+) -> SafeString:
+    """Draw rows of which a phone shows the `first` 2, 3 or 4, until asked for all of these `things`.
 
-    Of a long list it shows half of that, and so it does of one with many columns; a wide page folds a long list too.
+    Of a long list it shows half of that, and so it does of one with many columns. A wide page, whose rows are `row_px`
+    high, folds only a list of which that spares a screen.
     """
-    is_long = rows > LONG * first
-    most = first // 2 if is_long or columns > MOST_COLUMNS else first
+    most = first // 2 if rows > LONG * first or columns > MOST_COLUMNS else first
     if rows <= most:
         return mark_safe(content)  # nosec B308
+    is_long = (rows - WIDE_ROWS) * row_px >= SCREEN_PX
+    title = f"Show all {rows:,} {things}"
     context = {"content": content, "title": title, "id": anchor, "first": most, "is_long": is_long}
     return render_to_string("components/first_rows.html", context)
 
