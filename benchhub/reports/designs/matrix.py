@@ -89,16 +89,19 @@ class Matrix:
     def load(cls, design: Design, parts: Sequence[Experiment]) -> Matrix:
         """Read the curves of all parts, in a number of queries that does not grow with them."""
         rows, names = queries.systems(design), _names(parts)
-        points = _points(rows, queries.runs(design))
+        points, by_key = _points(rows, queries.runs(design)), {part.pk: part for part in parts}
+        is_whole = all((row.experiment_id, row.system_id) in points for row in rows)
+        reasons = {} if is_whole else queries.reasons_aside(design)
         places, problems = [], []
         for row in rows:
-            part = next(part for part in parts if part.pk == row.experiment_id)
+            part, key = by_key[row.experiment_id], (row.experiment_id, row.system_id)
+            if key not in points:
+                problems += _aside(row, part, reasons.get(key, ()))
+                continue
             try:
-                built = curve.build(points.get((row.experiment_id, row.system_id), ()))
+                built = curve.build(points[key])
             except UnlikeRunsError as error:
                 problems.append(f"{row.system.label} in '{part}' is left out: {error}")
-            except ValueError:
-                continue  # it has no run yet
             else:
                 places.append(Place({**names[part.pk], SYSTEM: row.system.label}, part, row.system, built))
         return cls(tuple(places), _ordered(names.values(), [row.system.label for row in rows], places), tuple(problems))
@@ -167,6 +170,16 @@ def _points(rows: Sequence[ExperimentSystem], runs: Iterable[CurveRun]) -> dict[
     for run in runs:
         points.setdefault((run.experiment_id, run.system_id), []).append(curves.point(run, systems[run.system_id]))
     return points
+
+
+def _aside(row: ExperimentSystem, part: Experiment, reasons: Sequence[str]) -> list[str]:
+    """Say that all runs of a curve with a result are set aside, and why; nothing of one that has none yet."""
+    if not reasons:
+        return []
+    why = "; ".join(dict.fromkeys(reason.rstrip(".") for reason in reasons if reason))
+    set_aside = f"all {len(reasons)} runs with a result are" if len(reasons) > 1 else "its one run with a result is"
+    text = f"{row.system.label} in '{part}' is left out: {set_aside} set aside"
+    return [f"{text}{f' ({why})' if why else ''}. Put one back on its page, or run it again."]
 
 
 def _names(parts: Sequence[Experiment]) -> dict[int, dict[str, str]]:

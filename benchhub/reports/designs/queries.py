@@ -15,6 +15,15 @@ def runs(design: Design) -> list[CurveRun]:
     return [run for run in rows if run.is_measured]
 
 
+def reasons_aside(design: Design) -> dict[tuple[int, int], list[str]]:
+    """Return why the runs of each curve with a result were set aside, a reason each, by experiment and system."""
+    runs = Run.objects.filter(experiment__design=design, set_aside_at__isnull=False, result__isnull=False)
+    reasons: dict[tuple[int, int], list[str]] = {}
+    for experiment, system, reason in runs.order_by("pk").values_list("experiment", "system", "set_aside_reason"):
+        reasons.setdefault((experiment, system), []).append(reason)
+    return reasons
+
+
 def systems(design: Design) -> list[ExperimentSystem]:
     """Return the systems of each part, in the order of the plan."""
     rows = ExperimentSystem.objects.filter(experiment__design=design)

@@ -166,3 +166,19 @@ def test_a_run_that_was_set_aside_is_in_no_cell(design):
     Run.objects.filter(pk=run.pk).update(set_aside_at=Now())
     (heat_map,) = loaded(design).heat_maps(SCALE, THREADS)
     assert heat_map.rows[0][1][1].level.throughput.n == 1
+
+
+def test_a_curve_whose_runs_are_all_set_aside_is_named_with_the_reasons(design, client):
+    part = design.experiments.get(name="10 1")
+    part.runs.update(set_aside_at=Now(), set_aside_reason="A backup ran.")
+    matrix = loaded(design)
+    assert len(matrix.places) == len(MEASURED) - 1
+    sentence = (
+        "PostgreSQL 18 in '10 1' is left out: all 4 runs with a result are set aside (A backup ran). "
+        "Put one back on its page, or run it again."
+    )
+    assert matrix.problems == (sentence,)
+    Run.objects.filter(experiment__design=design).update(set_aside_at=Now())
+    text = client.get(f"/designs/{design.pk}/").content.decode()
+    assert text.count("is left out") == len(MEASURED)
+    assert "No curve yet" not in text
