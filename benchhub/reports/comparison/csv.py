@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from benchhub.analysis.words import listing
 from benchhub.reports.curves.csv import provenance
 from benchhub.reports.curves.panel import Panel
 from benchhub.reports.prices.cells import LOWEST, Row
@@ -39,8 +40,15 @@ def response(name: str, comparison: Comparison) -> HttpResponse:
         return download(f"comparison-{name}.csv", TABLES[name](comparison))
     drawn = {panel.name: panel for panel in panels(comparison)}
     if name not in drawn:
-        return HttpResponse(f"There is no table of that name: ask for {', '.join((*TABLES, *drawn))}.", status=404)
+        return HttpResponse(f"There is no table of that name: ask for {listing(names(comparison), 'or')}.", status=404)
     return download(f"comparison-{name}.csv", drawn[name].csv())
+
+
+def names(comparison: Comparison) -> list[str]:
+    """Return the names of all tables in the order of the page."""
+    prices = [panel.name for panel in (*comparison.price_panels, *comparison.what_if_panels)]
+    loads = [panel.name for panel in comparison.load_panels]
+    return ["levels", "prices", *prices, "law", "findings", *loads, "systems"]
 
 
 def panels(comparison: Comparison) -> list[Panel]:

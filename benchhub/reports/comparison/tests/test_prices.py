@@ -106,7 +106,11 @@ def test_the_prices_come_as_csv_as_shown(reader, experiment, systems, prices):
 def test_the_systems_come_as_csv_and_an_unknown_table_is_none(reader, experiment, systems):
     rows = rows_of(reader.get(both(experiment, systems, csv="systems")))
     assert {"field": "Cores", "PostgreSQL 16": "20", "PostgreSQL 18": "20"} in rows
-    assert reader.get(both(experiment, systems, csv="nonsense")).status_code == 404
+    refusal = reader.get(both(experiment, systems, csv="nonsense"))
+    assert refusal.status_code == 404
+    text = refusal.content.decode()
+    names = ("levels", "prices,", "law", "findings", "systems")
+    assert sorted(names, key=text.index) == list(names)  # as they stand on the page
 
 
 def test_names_are_escaped_and_no_cell_is_a_formula(reader, experiment, systems):
