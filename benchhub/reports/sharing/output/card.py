@@ -25,7 +25,7 @@ COLOURS_KEPT = 128
 PAGE, INK, MUTED, RULE, ACCENT = "#ffffff", "#16212b", "#56636f", "#d9e0e6", "#14506b"
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0568f", "#c98500", "#3f97cf", "#4a4a4a", "#2d0069", "#6b2400", "#9600ff",
-    "#780096", "#960f00", "#7f8a94",
+    "#780096", "#960f00", "#6a747e",
 )  # fmt: skip
 # Corners and turn of a curve's mark, so that nothing hangs on colour alone; no corners is a circle.
 MARKS = ((0, 0), (4, 0), (4, 45), (3, 0), (5, 0), (6, 0), (3, 180))
