@@ -38,6 +38,10 @@ FIELDS = {
 }  # fmt: skip
 # The fields that a text fills where they were left empty, by the names of the facts that it states.
 PRINTED = {name: FIELDS[check.POINTERS[name]] for name in (CLIENT_VERSION, SERVER_VERSION, DURATION)}
+# The fields that are filled already, or by the output; they stand folded unless there is something to do in them.
+FOLDED = {
+    "configuration", "path", "measured_at", "postgresql", "client_version", "duration_s", "experiment", "source",
+}  # fmt: skip
 
 
 def _usual(rows: QuerySet[Any]) -> Any:
@@ -96,6 +100,20 @@ class ImportForm(forms.Form):
             self.fields[name].help_text = "Left empty: as the output says."
         for name in self.fields.keys() - {"text"}:
             self.fields[name].required &= is_whole
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in FOLDED]
+
+    @property
+    def folded_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name in FOLDED]
+
+    @property
+    def has_open_folded(self) -> bool:
+        """Tell whether what is folded has to be seen: something there is wrong, or still to be filled."""
+        labels = self.open_labels
+        return any(field.errors or field.label in labels for field in self.folded_fields)
 
     @property
     def open_labels(self) -> list[str]:

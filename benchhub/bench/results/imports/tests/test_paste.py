@@ -222,3 +222,11 @@ def test_a_fact_that_the_form_has_no_field_for_is_passed_over(client, fields, mo
     )
     client.force_login(make_user("ada", Role.RUNNER))
     assertContains(client.post(PAGE, fields), "select-only")
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_open"), [({}, False), ({"postgresql": "sixteen"}, True), ({"configuration": ""}, True)]
+)
+def test_what_is_filled_already_stands_folded_unless_something_there_is_wrong_or_open(runner, fields, changes, is_open):
+    page = runner.post(PAGE, {**fields, **changes})
+    assertContains(page, f'<details id="more"{" open" if is_open else ""}>')
