@@ -9,6 +9,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.bench import testing
 from benchhub.bench.models import Protocol
 from benchhub.catalog.models import Hardware
+from benchhub.reports.curves.outcomes import GREY
 from benchhub.reports.testing import key, rows_of, variant
 
 pytestmark = pytest.mark.django_db
@@ -136,5 +137,5 @@ def test_a_step_whose_gain_nothing_proves_is_not_drawn_as_a_gain(reader, systems
     response = reader.get(page((experiment, chain)))
     match = re.search(r'id="figure-steps" type="application/json">(.*?)</script>', response.content.decode())
     _, step = json.loads(match[1])["data"]
-    assert (step["name"], step["meta"]["series"]) == ("not distinguishable", 6)
+    assert (step["name"], step["meta"]["series"]) == ("not distinguishable", GREY)
     assert step["y"][0] > 0
