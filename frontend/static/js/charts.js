@@ -6,6 +6,7 @@
   const LABEL_PX = 30;
   const MARGINS_PX = 90;
   const PHONE_PX = 450;
+  const RESIZED_MS = 250;
   const LEGEND_LETTERS = 32;
   const FEW_NAMES = 4;
   const NAMES_PX = { above: 20, below: 62, line: 15, letter: 6.2, lead: 14, most: 540 };
@@ -225,7 +226,7 @@
 
   async function draw(chart, text) {
     const figure = JSON.parse(text);
-    drawn.set(chart, text);
+    drawn.set(chart, stateOf(chart, text));
     figure.data.push(...growingOn(chart));
     chart.hidden = figure.data.length === 0;
     if (chart.hidden) return;
@@ -263,10 +264,15 @@
     return document.getElementById(name).textContent;
   }
 
+  // A phone has other names, legends and heights, and a screen may be turned.
+  function stateOf(chart, text) {
+    return (chart.clientWidth < PHONE_PX) + text;
+  }
+
   function drawAll(force) {
     for (const chart of document.querySelectorAll(".chart[data-figure]")) {
       const text = textOf(chart);
-      if (force || drawn.get(chart) !== text) draw(chart, text);
+      if (force || drawn.get(chart) !== stateOf(chart, text)) draw(chart, text);
     }
   }
 
@@ -320,6 +326,11 @@
     if (!event.target.open) return;
     for (const chart of event.target.querySelectorAll(".chart[data-figure]")) draw(chart, textOf(chart));
   }, true);
+  let resized = 0;
+  addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => drawAll(false), RESIZED_MS);
+  });
   // Paper is light, whatever the screen was.
   matchMedia("screen and (prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
   drawAll(false);
