@@ -76,6 +76,8 @@
 
   // Panels above each other have an axis and a legend each; what is shaded lies behind them.
   function panels(given, colour, width) {
+    // On a phone the names stand in the first figure's reading instead, each with its colour.
+    const showlegend = width >= PHONE_PX || !given.meta?.reading;
     const marks = { checkpoint: { fill: "soft", ink: "muted" }, doubt: { fill: "doubt-soft", ink: "doubt" } };
     const parts = {
       shapes: (given.shapes || []).map((shape) => ({
@@ -88,10 +90,9 @@
     };
     for (const name of Object.keys(given)) {
       if (/^yaxis\d+$/.test(name)) parts[name] = axis(given[name], colour);
-      if (/^legend\d*$/.test(name)) parts[name] = { ...given[name], traceorder: "normal", font: { size: 11 } };
+      if (/^legend\d*$/.test(name)) parts[name] = { ...given[name], visible: showlegend, traceorder: "normal", font: { size: 11 } };
     }
-    // On a phone the names stand in the first figure's reading instead, each with its colour.
-    const size = { margin: { l: 64, r: 16, t: 8, b: 44 }, showlegend: width >= PHONE_PX || !given.meta?.reading };
+    const size = { margin: { l: 64, r: 16, t: 8, b: 44 }, showlegend };
     const spike = { ...axis(given.xaxis, colour), spikecolor: colour("ink") };
     return given.meta?.panels ? { ...parts, ...size, hovermode: given.hovermode, xaxis: spike, plot_bgcolor: colour("surface") } : parts;
   }
