@@ -214,7 +214,7 @@ def test_a_similar_plan_has_the_design_of_the_first(planner, filled):
 def test_the_page_of_a_design_takes_the_same_queries_whatever_it_holds(planner, filled, django_assert_num_queries):
     planner.post(NEW, {**filled, "scales": "10, 20, 30", "queue": "1"})
     address = reverse("design", args=[Design.objects.get().pk])
-    with django_assert_num_queries(PART_QUERIES + 4):  # the design, its systems, its results and a tally of its runs
+    with django_assert_num_queries(PART_QUERIES + 5):  # the design, systems, results, what was set aside, a tally
         assertContains(planner.get(address), "36")  # 3 parts x 2 systems x 3 levels x 2 repeats
 
 
