@@ -19,7 +19,7 @@ from benchhub.bench.plan.fields import size
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
-PAGE_QUERIES = 9
+PAGE_QUERIES = 10
 
 
 def occasions(recurrence):

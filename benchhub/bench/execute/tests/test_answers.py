@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import Future
 
 import pytest
+from django.db.models import Q
 
 from benchhub.analysis.doubts.bound import MOST
 from benchhub.analysis.doubts.doubt import Weight, weighed
@@ -183,7 +184,7 @@ def test_an_output_of_another_run_than_planned_is_a_contradiction_beside_the_num
         assert state == State.SUCCEEDED
         doubts = [weighed(**doubt) for doubt in Result.objects.get(run=run).doubts]
         assert {doubt.code for doubt in doubts if doubt.weight == Weight.CONTRADICTED} == codes
-    verdict = verdicts.of_curve(curve_runs.read(experiment.runs.all()))
+    verdict = verdicts.of_curve(curve_runs.read(Q(experiment=experiment)))
     assert verdict.words == "not to be relied on"
     assert any("The output is of query mode prepared, not of simple." in doubt.text for doubt in verdict.doubts)
 

@@ -12,7 +12,7 @@ from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
-PREVIEW_QUERIES = 17  # session, user; what the form offers (4); a system; standbys, data sets, tests, queue
+PREVIEW_QUERIES = 18  # session, user; what the form offers (4); a system; standbys, data sets, tests, queue, periods
 
 
 @pytest.fixture
