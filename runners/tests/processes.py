@@ -48,14 +48,21 @@ def in_folder(bench: Bench) -> list[int]:
 
 def wake_heart(bench: Bench) -> None:
     """End the pause of the attempt's heart, once it has begun: it beats now instead of within 15 seconds."""
-    for _ in range(200):
-        for pid in in_folder(bench):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # others of the folder end meanwhile
-                if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x0015\x00":
-                    os.kill(pid, signal.SIGKILL)
-                    return
+    for _ in range(1200):
+        if end_pause(bench):
+            return
         time.sleep(0.05)
     raise AssertionError("the heart does not pause")
 
 
 # --- cancel -------------------------------------------------------------------------------------------------
+
+
+def end_pause(bench: Bench) -> bool:
+    """End the pause of the attempt's heart, and tell whether there was one."""
+    for pid in in_folder(bench):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # others of the folder end meanwhile
+            if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x0015\x00":
+                os.kill(pid, signal.SIGKILL)
+                return True
+    return False

@@ -8,7 +8,7 @@ import pytest
 from runners import job
 from runners.conftest import HELD, fake_spec
 from runners.job import StartOutcome
-from runners.tests.processes import is_written, wake_heart
+from runners.tests.processes import end_pause, is_written, wake_heart
 
 pytestmark = pytest.mark.target
 
@@ -68,7 +68,7 @@ async def test_messages_without_end_end_what_writes_them_down_before_the_disk_is
 
 async def until_it_overflows(bench):
     def is_so():
-        wake_heart(bench)
+        end_pause(bench)
         return (bench.folder / "overflow").exists()
 
     await bench.until(is_so)
