@@ -138,7 +138,7 @@ async def test_a_load_whose_heart_was_killed_or_stopped_is_ended_by_who_looks_af
         assert look.lock_held and is_alive(command)
     assert look.uptime_s - look.begin_uptime_s > 3
     await end_overdue(bench)
-    assert not in_folder(bench)
+    await bench.until(lambda: not in_folder(bench))
     outputs = (await bench.collect()).outputs
     assert (outputs.returncode, outputs.files["overdue"].strip()) == (128 + signal.SIGTERM, b"2")
     assert "unguarded" in outputs.files
