@@ -240,9 +240,8 @@ def wake_up(child: Child) -> None:
 def crash(cluster: Cluster) -> None:
     """kill -9 of a PostgreSQL server: its backends notice that their parent is gone and end as well."""
     pid = int((cluster.data_directory / "postmaster.pid").read_text().split()[0])
-    family = proc.family(pid)
-    os.kill(pid, signal.SIGKILL)
-    proc.kill(family)
+    server, family = proc.identify(pid), proc.family(pid)
+    proc.kill([*filter(None, [server]), *family])
 
 
 def until(is_so: Callable[[], object], patience_s: float = PATIENCE_S, event: str = "") -> None:

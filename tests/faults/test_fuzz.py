@@ -54,7 +54,7 @@ COMMANDS: dict[str, Ask] = {
     "removal of a build": lambda connections, target: work.remove(connections, target, ATTEMPT, ORDER.recipe.digest),
     "put back": lambda connections, target: put_back(connections, target, "work"),
     "observed": lambda connections, target: observer.end(connections, target, ATTEMPT),
-    "examine": lambda connections, target: examine._ask(connections, asyncio.Semaphore(1), target, "work"),
+    "examine": lambda connections, target: examine._examined(connections, asyncio.Semaphore(1), target, "work"),
 }
 
 

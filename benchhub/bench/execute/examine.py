@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchhub.catalog.models import Host
 from runners.readings import decimal, whole
-from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Unreachable
+from runners.ssh import Connections, HostKeyChanged, RemoteFailure, Target, Unreachable
 
 from .visits import target_of
 
@@ -56,14 +56,23 @@ async def _examine(hosts: Sequence[Host]) -> dict[int, Examined | str]:
 
 
 async def _ask(connections: Connections, turn: asyncio.Semaphore, host: Host) -> Examined | str:
-    script = SCRIPT.format(folder=shlex.quote(host.work_directory))
+    try:
+        target = target_of(host)
+    except ImproperlyConfigured as error:  # a key that nobody can read
+        return str(error)
+    return await _examined(connections, turn, target, host.work_directory)
+
+
+async def _examined(
+    connections: Connections, turn: asyncio.Semaphore, target: Target, work_directory: str
+) -> Examined | str:
+    script = SCRIPT.format(folder=shlex.quote(work_directory))
     async with turn:
         try:
             before_s = time.time()
-            answer = await connections.run(target_of(host), script, timeout_s=ANSWER_TIMEOUT_S, most_bytes=ANSWER_BYTES)
-            now_s = (before_s + time.time()) / 2
-            return _read(answer, now_s)
-        except (Unreachable, RemoteFailure, HostKeyChanged, ImproperlyConfigured, ValueError) as error:
+            answer = await connections.run(target, script, timeout_s=ANSWER_TIMEOUT_S, most_bytes=ANSWER_BYTES)
+            return _read(answer, (before_s + time.time()) / 2)
+        except (Unreachable, RemoteFailure, HostKeyChanged, ValueError) as error:
             return str(error)
 
 
