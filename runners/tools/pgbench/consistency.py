@@ -10,6 +10,7 @@ from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
 from runners.tools.claims import Version
 from runners.tools.printed import printed_text
 
+from . import parameters as pgbench_parameters
 from .log import KINDS, Reduction
 
 # Epochs are whole seconds, and what starts and ends a run takes a moment.
@@ -21,6 +22,8 @@ END_SLACK_S = 0.5
 # run of a number of transactions ends with the last of them.
 SAME_CLOCK_SINCE = (14,)
 SPAN_SLACK_S, LEAST_SPAN = 0.01, 0.9
+# Half of the last of the six decimals of a rate.
+TPS_ROUNDING = 5e-7
 # Metrics of the reports of progress that count what the summary counts, and what their division into seconds leaves.
 TOTALS = {
     "failed": "failed_transactions",
@@ -51,7 +54,7 @@ LATE = re.compile(
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 MOST_DOUBTS = 2
 # By which a client spent time that is in no latency of a log.
-OTHER_WAITS = ("failed_transactions", "average_connection_time_ms", "rate_limit_lag_average_ms", "think_average_ms")
+OTHER_WAITS = ("failed_transactions", "average_connection_time_ms", "rate_limit_lag_average_ms")
 RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
@@ -73,6 +76,7 @@ def doubts(
     yield from retry_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)
     yield from script_doubts(spec, stdout, reduction, measures)
+    yield from span_doubts(spec, reduction, measures)
     if reduction and spec.log_sampling_rate == 1:
         yield from kind_doubts(reduction, measures)
         yield from lag_doubts(spec, reduction, measures)
@@ -123,22 +127,30 @@ def clock_doubts(
         yield Doubt("log-clock", f"The log begins at {reduction.first_epoch_s}, the run at {int(started)}.")
 
 
-def span_doubts(spec: RunSpec, span_s: float | None, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where a log's transactions took longer than the run, or a planned number of them shorter."""
+def span_doubts(spec: RunSpec, reduction: Reduction | None, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where a log's transactions took longer than the run, or a planned number of them shorter.
+
+    How long the run lasted has the rounding of the rate in it, which of slow runs is much.
+    """
     version = Version.read(spec.tool_version)
-    if span_s is None or version is None or version.numbers < SAME_CLOCK_SINCE:
+    if reduction is None or reduction.span_s is None or version is None or version.numbers < SAME_CLOCK_SINCE:
         return
-    lasted_s = _lasted_s(measures)
-    if span_s > lasted_s + SPAN_SLACK_S or span_s < _least_span_s(spec, lasted_s, measures):
-        yield Doubt("log-clock", f"The log's transactions took {span_s:,.4g} s, but the run lasted {lasted_s:,.4g} s.")
+    span_s, lasted_s = reduction.span_s, _lasted_s(measures)
+    room_s = SPAN_SLACK_S + lasted_s * TPS_ROUNDING / measures["tps"].value
+    if span_s > lasted_s + room_s or span_s < _least_span_s(spec, lasted_s, measures) - room_s:
+        yield Doubt("log-clock", f"The log's transactions took {span_s:,.3f} s, but the run lasted {lasted_s:,.3f} s.")
 
 
 def _least_span_s(spec: RunSpec, lasted_s: float, measures: Mapping[str, Measure]) -> float:
-    """Return how long the transactions of a log took at least: all of the run where nobody waits for anything else."""
-    is_open = any(measures[name].value for name in OTHER_WAITS if name in measures)
+    """Return how long the transactions of a log took at least: all of the run where nobody waits for anything else.
+
+    A log's first response begins after a think time. Of a run of half a second clients may disconnect all the while.
+    """
+    has_waits = any(measures[name].value for name in OTHER_WAITS if name in measures)
+    is_open = has_waits or pgbench_parameters.read(spec.parameters).think is not None
     if is_open or spec.log_sampling_rate < 1 or "planned_transactions" not in measures:
         return 0.0
-    return LEAST_SPAN * lasted_s - SPAN_SLACK_S
+    return LEAST_SPAN * lasted_s - END_SLACK_S
 
 
 def _lasted_s(measures: Mapping[str, Measure]) -> float:

@@ -25,8 +25,8 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 
 from runners.contract import Histogram, Measure, Outputs, RunSpec
@@ -107,7 +107,10 @@ class ScriptTotals:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A whole per-transaction log: counts by (script, shift, value), and of lines without a latency."""
+    """A whole per-transaction log: counts by (script, shift, value), and of lines without a latency.
+
+    `span_s` is from the begin of its first transaction to the end of its last. The text form is without it.
+    """
 
     lines: int
     bins: Mapping[tuple[int, int, int], int]
@@ -116,6 +119,7 @@ class Reduction:
     first_epoch_s: int | None
     last_epoch_s: int | None
     longest_lag_us: int | None = None
+    span_s: float | None = field(default=None, compare=False)
 
     @property
     def transactions(self) -> int:
@@ -138,6 +142,24 @@ def _kind(columns: list[bytes]) -> str:
     return kind if kind in KINDS else UNREADABLE
 
 
+@dataclass(slots=True)
+class _Span:
+    """When the first transaction of a log began and the last one ended, in us since 1970."""
+
+    begin_us: float = math.inf
+    end_us: float = -math.inf
+
+    def add(self, columns: list[bytes], latency_us: int) -> None:
+        if columns[5].isdigit() and len(columns[5]) <= LONGEST_TIME:
+            end_us = 1_000_000 * int(columns[4]) + int(columns[5])
+            self.end_us = max(self.end_us, end_us)
+            self.begin_us = min(self.begin_us, end_us - latency_us)
+
+    @property
+    def length_s(self) -> float | None:
+        return (self.end_us - self.begin_us) / 1_000_000 if self.end_us > self.begin_us else None
+
+
 def reduce_log(lines: Iterable[bytes]) -> Reduction:
     """Return the reduction of a log's lines, read once: memory grows with the bins, not with the lines."""
     read = 0
@@ -146,7 +168,7 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
     scripts: dict[int, ScriptTotals] = {}
     first_epoch_s: int | None = None
     last_epoch_s: int | None = None
-    longest_lag_us = 0
+    longest_lag_us, span = 0, _Span()
     for line in lines:
         read += 1
         columns = line.split()
@@ -162,7 +184,9 @@ def reduce_log(lines: Iterable[bytes]) -> Reduction:
         longest_lag_us = max(longest_lag_us, _lag_us(columns))
         bins[script, *histogram.bin_of(latency_us)] += 1
         scripts[script] = _with_latency(scripts.get(script), latency_us)
-    return Reduction(read, dict(bins), scripts, dict(kinds), first_epoch_s, last_epoch_s, longest_lag_us or None)
+        span.add(columns, latency_us)
+    epochs_s, lag_us = (first_epoch_s, last_epoch_s), longest_lag_us or None
+    return Reduction(read, dict(bins), scripts, dict(kinds), *epochs_s, lag_us, span.length_s)
 
 
 def _lag_us(columns: list[bytes]) -> int:
@@ -233,37 +257,12 @@ def script_histogram(reduction: Reduction, script: int, sampling_rate: float) ->
     )
 
 
-class Extent:
-    """When the first transaction of a log began and the last one ended, in us since 1970."""
-
-    def __init__(self) -> None:
-        self._begun_us, self._ended_us = math.inf, -math.inf
-
-    def of(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the lines as they are, having looked at each."""
-        for line in lines:
-            columns = line.split(maxsplit=6)
-            if _kind(columns) == PROCESSED and columns[5].isdigit() and len(columns[5]) <= LONGEST_TIME:
-                ended_us = 1_000_000 * int(columns[4]) + int(columns[5])
-                self._ended_us = max(self._ended_us, ended_us)
-                self._begun_us = min(self._begun_us, ended_us - int(columns[2]))
-            yield line
-
-    @property
-    def span_s(self) -> float | None:
-        return (self._ended_us - self._begun_us) / 1_000_000 if self._ended_us > self._begun_us else None
-
-
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it.
-
-    `span_s` is from the begin of its first transaction to the end of its last, where the log itself came along.
-    """
+    """The latencies of a per-transaction log: its reduction, if there is one, and remarks on it."""
 
     reduction: Reduction | None
     remarks: tuple[str, ...] = ()
-    span_s: float | None = None
 
 
 def read_latencies(spec: RunSpec, outputs: Outputs, change: Change | None = None) -> Latencies:
@@ -303,10 +302,9 @@ def _from_raw_log(outputs: Outputs, remarks: tuple[str, ...], reason: str, chang
             first = log.readline()
             if INTERVAL.match(first):
                 return Latencies(None, (*remarks, OF_INTERVALS))
-            extent = Extent()
-            lines = extent.of(chain([first] if first else [], log))
+            lines = chain([first] if first else [], log)
             reduction = reduce_log(change(lines) if change else lines)
-            return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."), extent.span_s)
+            return Latencies(reduction, (*remarks, f"Percentiles from the kept log: {reason}."))
     except (OSError, EOFError, zlib.error) as error:
         return Latencies(None, (*remarks, f"No percentiles: {reason}, and the kept log is damaged ({error})."))
 

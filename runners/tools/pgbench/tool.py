@@ -291,7 +291,6 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         doubts=(
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
-            *consistency.span_doubts(spec, latencies.span_s, measures),
             *reports.doubts,
             *consistency.progress_doubts(reports.series, measures),
             *consistency.time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs),

@@ -50,6 +50,7 @@ def test_a_log_is_reduced_to_what_was_counted_by_hand() -> None:
     assert reduction.kinds == {"skipped": 1, "serialization": 1, "unreadable": 1}
     assert (reduction.first_epoch_s, reduction.last_epoch_s) == (1_700_000_000, 1_700_000_003)
     assert reduction.transactions == 3
+    assert reduction.span_s == pytest.approx(2.000102, abs=1e-6)  # from 100 us before the first end on
 
 
 @pytest.mark.parametrize("awk", AWKS, ids=" ".join)
@@ -174,3 +175,29 @@ def test_a_lag_before_connecting_and_one_after_it_are_not_held_against_each_othe
     assert reduction.longest_lag_us == 3100
     spec, measures = replace(UNLOGGED, tool_version=version), {"rate_limit_lag_max_ms": Measure(1.2, "ms")}
     assert [doubt.code for doubt in consistency.lag_doubts(spec, reduction, measures)] == codes
+
+
+BEYOND_THE_RUN = "The log's transactions took 3,632.200 s, but the run lasted 3,632.005 s."
+
+
+@pytest.mark.parametrize(
+    ("transactions", "tps", "span_s", "planned", "think_ms", "texts"),
+    [
+        (100, 0.027533, 3_632.06, None, 0, []),  # 100 / 3,632.06 is 0.0275326: the rounding alone makes 55 ms
+        (100, 0.027533, 3_632.2, None, 0, [BEYOND_THE_RUN]),
+        (100, 0.027533, 60.0, None, 0, []),  # nothing says when the time was over
+        (1_000, 1_706.484642, 0.524, 1_000, 0, []),  # pgbench -c 200 -t 5 -j 4: its 200 clients disconnect
+        (10_000, 1_000.0, 8.6, 10_000, 0, []),
+        (10_000, 1_000.0, 8.4, 10_000, 0, ["The log's transactions took 8.400 s, but the run lasted 10.000 s."]),
+        (10_000, 1_000.0, 8.4, 10_000, 2_000, []),  # the first responses begin after a pause
+    ],
+)
+def test_a_log_spans_its_run_but_for_the_rounding_of_the_rate_and_both_ends(
+    transactions: int, tps: float, span_s: float, planned: int | None, think_ms: int, texts: list[str]
+) -> None:
+    reduction = pgbench_log.Reduction(transactions, {}, {}, {}, None, None, span_s=span_s)
+    measures = {"transactions": Measure(transactions, "transactions"), "tps": Measure(tps, "TPS")}
+    if planned is not None:
+        measures["planned_transactions"] = Measure(planned, "transactions")
+    spec = replace(UNLOGGED, log_sampling_rate=1.0, parameters={**UNLOGGED.parameters, "think_ms": think_ms})
+    assert [doubt.text for doubt in consistency.span_doubts(spec, reduction, measures)] == texts
