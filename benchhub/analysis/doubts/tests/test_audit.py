@@ -241,6 +241,20 @@ def test_a_transaction_that_was_to_be_tried_again_at_the_end_may_be_waited_for()
     assert "rate" in codes(replace(late, retried_transactions=0, retries=0))
 
 
+@pytest.mark.parametrize(("retries", "failed"), [(0, 0), (1, 0), (0, 1), (9_000, 0)])
+def test_a_retry_explains_no_clients_that_went_on_long_after_the_time(retries: int, failed: int) -> None:
+    # 450,000 x 1.6 ms keep 8 clients busy for all of 90 s, of which 60 were planned.
+    late = Evidence(
+        clients=8, tps=5_000.0, transactions=450_000, duration_s=60.0, duration_is_planned=True, rate_limited=False,
+        latency_average_ms=1.6, latency_stddev_ms=0.2, initial_connection_time_ms=8.0,
+        retries=retries, failed_transactions=failed,
+    )  # fmt: skip
+    assert {"overrun", "rate"} <= set(codes(late))
+    # 300,000 x 1.6 ms are 60 s of them: one that was to be tried again may have waited for 30 s more.
+    quiet = replace(late, tps=300_000 / 90, transactions=300_000)
+    assert ("rate" in codes(quiet)) == (not retries and not failed)
+
+
 def test_the_average_is_that_of_the_sum_where_it_is_printed_to_two_decimals() -> None:
     # 57,000 x 0.0701 ms = 4 clients; 57,000 x 0.08 ms would be 4.56.
     printed = Evidence(clients=4, tps=57_000.0, transactions=570_000, latency_average_ms=0.07, latency_sum_ms=39_980.0)
