@@ -24,7 +24,7 @@ MIX = "mix"
 # The last second may be missing, and a transaction may end after it. What share of their time clients may be busy:
 # the rest goes into the load generator, and seconds do not begin and end with transactions.
 LATE_S, LEAST_BUSY, MOST_BUSY = 2.0, 0.5, 1.1
-SECOND_S, PUNCTUAL_S, TENTH_S, FEWEST_SECONDS = 1.0, 0.15, 0.11, 3
+SECOND_S, PUNCTUAL_S, TENTH_S, FEWEST_REPORTS = 1.0, 0.15, 0.11, 3
 # Transactions that end after a run's time, for each client that is busy on average.
 ENDS_OF_CLIENT = 3.0
 
@@ -41,20 +41,22 @@ def _claims_of_seconds(progress: str) -> Iterator[tuple[str, Claim]]:
     if not lines:
         return
     seconds = _Seconds.read(lines)
-    yield DURATION, Claim(f"{seconds.last_s:,.4g} s", seconds.is_load_of)
-    yield CLIENTS, Claim(f"about {seconds.busy:,.3g} clients", seconds.is_load_by)
+    yield DURATION, Claim(f"{seconds.last_s:,.4g} s", seconds.is_load_lasting)
+    yield CLIENTS, Claim(f"about {seconds.busy:,.3g} clients", seconds.is_load_by_clients)
 
 
 @dataclass(frozen=True, slots=True)
 class _Seconds:
     """What reports of progress say: for each its time, the seconds that it is about, what ended in them, and how many
-    clients that kept busy. One that comes late, as where a machine stood still, is about many.
+    clients that kept busy. One is due every `interval_s`; one that comes late, as where a machine stood still, is about
+    many.
     """
 
     times_s: Sequence[float]
     steps_s: Sequence[float]
     ended: Sequence[float]
     busy_by_report: Sequence[float]
+    interval_s: float
 
     @classmethod
     def read(cls, lines: Sequence[re.Match[str]]) -> _Seconds:
@@ -62,7 +64,7 @@ class _Seconds:
         steps_s = [at_s - before_s for before_s, at_s in pairwise([0.0, *times_s])]
         ended = [_number(line["tps"]) * step_s for line, step_s in zip(lines, steps_s, strict=True)]
         busy = [_number(line["tps"]) * _number(line["latency_ms"]) / 1000 for line in lines]
-        return cls(times_s, steps_s, ended, busy)
+        return cls(times_s, steps_s, ended, busy, _interval_s(steps_s))
 
     @property
     def last_s(self) -> float:
@@ -71,36 +73,43 @@ class _Seconds:
     @property
     def busy(self) -> float:
         """Return how many clients were busy on average, but for what had not ended at the last report."""
-        return self._busy_in(self.steps_s)
+        return self._average_busy(self.steps_s)
 
     @property
     def least_busy(self) -> float:
         """Return the same where the tenth of a second is taken off to which both ends of a late report are rounded."""
-        return self._busy_in([step_s - (0.0 if _is_second(step_s) else TENTH_S) for step_s in self.steps_s])
+        rounding_s = [0.0 if self._is_punctual(step_s) else TENTH_S for step_s in self.steps_s]
+        return self._average_busy([step_s - off_s for step_s, off_s in zip(self.steps_s, rounding_s, strict=True)])
 
-    def _busy_in(self, steps_s: Sequence[float]) -> float:
+    def _average_busy(self, steps_s: Sequence[float]) -> float:
         clients_s = sum(busy * max(0.0, step_s) for busy, step_s in zip(self.busy_by_report, steps_s, strict=True))
         return clients_s / self.last_s if self.last_s else 0.0
 
     @property
     def usually_busy(self) -> float:
-        """Return how many clients were busy in half of the seconds in which nothing stood still; inf of too few."""
+        """Return how many clients were busy in half of the reports in which nothing stood still; inf of too few."""
         steps = zip(self.steps_s, self.busy_by_report, strict=True)
-        usual = [busy for step_s, busy in steps if busy and _is_second(step_s)]
-        return median(usual) if len(usual) >= min(FEWEST_SECONDS, len(self.steps_s)) else math.inf
+        punctual = [busy for step_s, busy in steps if busy and self._is_punctual(step_s)]
+        return median(punctual) if len(punctual) >= min(FEWEST_REPORTS, len(self.steps_s)) else math.inf
 
-    def is_load_of(self, planned_s: float) -> bool:
+    def _is_punctual(self, step_s: float) -> bool:
+        return abs(step_s - self.interval_s) < PUNCTUAL_S
+
+    def is_load_lasting(self, planned_s: float) -> bool:
         """Tell whether it may have been a load of so long: after it each client ends with its transaction alone."""
         begun = zip(self.times_s, self.steps_s, self.ended, strict=True)
         after = sum(count for at_s, step_s, count in begun if at_s - step_s > planned_s + LATE_S - SECOND_S)
         return planned_s <= self.last_s + LATE_S and after <= ENDS_OF_CLIENT * self.busy + 1
 
-    def is_load_by(self, clients: float) -> bool:
+    def is_load_by_clients(self, clients: float) -> bool:
+        """Tell whether so many clients may have made it: about as many were busy, or usually were."""
         return self.least_busy <= MOST_BUSY * clients and LEAST_BUSY * clients <= max(self.busy, self.usually_busy)
 
 
-def _is_second(step_s: float) -> bool:
-    return abs(step_s - SECOND_S) < PUNCTUAL_S
+def _interval_s(steps_s: Sequence[float]) -> float:
+    """Return the seconds after which a report is due: one, where any came so, otherwise the median step."""
+    is_each_second = any(abs(step_s - SECOND_S) < PUNCTUAL_S for step_s in steps_s)
+    return SECOND_S if is_each_second else median(steps_s)
 
 
 def _number(text: str) -> float:

@@ -105,6 +105,13 @@ LATE = f"{STEADY}progress: 12.3 s, 70.0 tps, lat 10.000 ms stddev 1.000, 0 faile
 STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 failed\n"
 
 
+EVERY_2_S, EVERY_5_S = (
+    "".join(f"progress: {at_s}.0 s, 400.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n" for at_s in range(s, 21, s))
+    for s in (2, 5)
+)
+UNEVEN = "".join(f"progress: {at_s} s, 100.0 tps, lat 10.000 ms stddev 1.000\n" for at_s in (3.2, 8.1, 12.4, 20.0))
+
+
 @pytest.mark.parametrize(
     ("progress", "duration_s", "clients", "expected"),
     [
@@ -117,6 +124,12 @@ STALLED = f"{STEADY}progress: 18.0 s, 0.4 tps, lat 10000.000 ms stddev 0.000, 0 
         (STEADY + ENDLESS, 6, 9, ["clients"]),
         (LATE, 5, 4, []),  # 371 ended in 5.3 s, of which nobody knows how many before the end
         (LATE, 2, 4, ["duration"]),
+        (EVERY_2_S, 18, 4, []),
+        (EVERY_2_S, 18, 9, ["clients"]),
+        (EVERY_2_S, 18, 2, ["clients"]),
+        (EVERY_5_S, 18, 4, []),
+        (EVERY_5_S, 18, 1_000, ["clients"]),
+        (UNEVEN, 18, 4, []),  # the machine stood still again and again: nobody knows how many were busy otherwise
         (TWICE, 10, 4, []),  # 4 of 4.9 s in 0.05 s, which is printed as 0.1
     ],
 )
