@@ -72,10 +72,10 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
     count, average_ms, stddev_ms, _ = (measures[name].value for name in names)
     lasted_ms = 1000 * count / measures.get("tps_including", measures["tps"]).value
     counts, sums, squares = _rests(moments, count, average_ms, stddev_ms)
-    is_less = any(rest.total < -rest.error for rest in (counts, sums, squares))
+    has_negative_rest = any(rest.total < -rest.error for rest in (counts, sums, squares))
     has_too_few = max(0.0, sums.least) ** 2 > squares.most * counts.most
     is_too_much = sums.least > _most_left_ms(moments, measures, lasted_ms, squares)
-    if is_less or has_too_few or is_too_much or squares.least > sums.most * lasted_ms:
+    if has_negative_rest or has_too_few or is_too_much or squares.least > sums.most * lasted_ms:
         yield Doubt(
             "progress",
             f"{count:,.0f} transactions, an average of {average_ms:.4g} ms and a standard deviation of "
