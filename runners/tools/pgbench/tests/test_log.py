@@ -185,6 +185,7 @@ BEYOND_THE_RUN = "The log's transactions took 3,632.200 s, but the run lasted 3,
     [
         (100, 0.027533, 3_632.06, None, 0, []),  # 100 / 3,632.06 is 0.0275326: the rounding alone makes 55 ms
         (100, 0.027533, 3_632.2, None, 0, [BEYOND_THE_RUN]),
+        (2, 0.000024, 85_000.0, None, 0, []),  # 2 / 85,000 is 0.0000235
         (100, 0.027533, 60.0, None, 0, []),  # nothing says when the time was over
         (1_000, 1_706.484642, 0.524, 1_000, 0, []),  # pgbench -c 200 -t 5 -j 4: its 200 clients disconnect
         (10_000, 1_000.0, 8.6, 10_000, 0, []),
