@@ -43,8 +43,6 @@ MANIFEST, DUMP = "manifest.json", "warehouse.dump"
 LARGEST_MANIFEST_BYTES = 1_000_000
 COUNTED = ("bench.Run", "bench.Result", "bench.Experiment", "catalog.Host", "reports.Snapshot")
 CHUNK_BYTES = 1 << 20
-# Whoever has a backup could go on in the sessions of those who were signed in.
-NO_SESSIONS = "--exclude-table-data=django_session"
 WHEELS = {16: "pginstall", 18: "pginstall18"}
 MAJOR = re.compile("[0-9]{1,3}(?![0-9])")
 
@@ -104,8 +102,11 @@ def _require_format(fields: Any) -> None:
         raise BackupError(f"It is a backup of format {fields['version']}; this release reads format {VERSION}.")
 
 
-def back_up(file: Path) -> Manifest:
-    """Write the warehouse as it is at this moment into a file that is not there yet. Raises BackupError."""
+def back_up(file: Path, say: Callable[[str], object] = str) -> Manifest:
+    """Write the warehouse as it is at this moment into a file that is not there yet. Raises BackupError.
+
+    What else is in its database is not part of it.
+    """
     if file.exists():
         raise BackupError(f"{file} is there already: name another file.")
     with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".backup-") as folder:
@@ -113,13 +114,24 @@ def back_up(file: Path) -> Manifest:
         with transaction.atomic(durable=True):
             manifest = _manifest()
             silence.allow(0)  # as long as pg_dump takes
-            _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", NO_SESSIONS,
+            _run("pg_dump", _major(), "--format=custom", "--no-owner", "--no-privileges", *_own_tables(say),
                  f"--snapshot={_snapshot()}", f"--file={copy}")  # fmt: skip
         whole = Manifest(**{**asdict(manifest), "sha256": _digest(copy), "size_bytes": copy.stat().st_size})
         packed = Path(folder, "packed")
         _pack(packed, whole, copy)
         packed.rename(file)
     return whole
+
+
+def _own_tables(say: Callable[[str], object]) -> list[str]:
+    """Return as options of pg_dump the tables of a backup, and say which others it leaves out.
+
+    Sessions are left out as well: whoever has a backup could go on in those of the people who were signed in.
+    """
+    own = releases.tables()
+    if names := releases.first_few(refill.strangers(own)):
+        say(f"Left out, as it is no table of BenchHub's: {names}. Back it up yourself, with pg_dump.")
+    return ["--strict-names", *(f'--table=public."{table}"' for table in sorted(own - refill.NOT_FILLED))]
 
 
 def _snapshot() -> str:
@@ -177,10 +189,13 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
         with tempfile.TemporaryDirectory(dir=file.resolve().parent, prefix=".benchhub-restore-") as folder:
             copy = Path(folder, DUMP)
             _copy(body, copy, manifest)
-            _require_rows_alone(copy, manifest)
             with _emptied_on_failure():
                 _make_tables(manifest)
+                _require_rows_alone(copy, manifest)
                 _fill(copy, manifest)
+                names = _strangers(copy, manifest)
+    if names:
+        say(f"Not restored, as it is no table of BenchHub's: {names}.")
     if set(manifest.migrations) < releases.own():
         say("It was taken by an older release: its tables are brought to this one.")
         call_command("migrate", interactive=False, verbosity=0)
@@ -191,7 +206,7 @@ def restore(file: Path, say: Callable[[str], object] = str) -> Manifest:
 
 
 def _require_rows_alone(copy: Path, manifest: Manifest) -> None:
-    """Read the whole dump, and raise BackupError for one that holds something else, before anything is written."""
+    """Read the whole dump, and raise BackupError for one that holds something else, before a row is stored."""
     with _refused(), _script(copy, manifest) as text:
         for _ in dump.parts(text):
             """Each part is read to its end."""
@@ -200,9 +215,7 @@ def _require_rows_alone(copy: Path, manifest: Manifest) -> None:
 def _make_tables(manifest: Manifest) -> None:
     """Make the tables as they were at the backup. Raises BackupError where this release's migrations cannot."""
     executor, migrations = MigrationExecutor(connection), releases.with_squashed(set(manifest.migrations))
-    graph = executor.loader.graph
-    nodes = {key for key in graph.nodes if ".".join(key) in migrations}
-    executor.migrate([key for key in nodes if not {child.key for child in graph.node_map[key].children} & nodes])
+    executor.migrate(releases.tips(executor.loader.graph, migrations))
     if releases.applied() != migrations:
         raise BackupError(
             f"The backup was taken by release {manifest.release}, whose tables this one cannot make: restore it there, "
@@ -221,8 +234,20 @@ def _fill(copy: Path, manifest: Manifest) -> None:
 
 
 def _script(copy: Path, manifest: Manifest) -> AbstractContextManager[IO[bytes]]:
-    program = _program("pg_restore", max(_major(), manifest.server_major))
-    return dump.script([program, "--data-only", "--no-owner", "--no-privileges", "--file=-", str(copy)])
+    """Write out the rows of our own tables: backups of releases before have those of the whole database."""
+    own = (f"--table={name}" for name in sorted(refill.names()))
+    options = ["--data-only", "--no-owner", "--no-privileges", "--file=-", "--schema=public", *own]
+    return dump.script([_restorer(manifest), *options, str(copy)])
+
+
+def _restorer(manifest: Manifest) -> str:
+    return _program("pg_restore", max(_major(), manifest.server_major))
+
+
+def _strangers(copy: Path, manifest: Manifest) -> str:
+    """Name the tables of a dump that are not BenchHub's; empty where there are none."""
+    with _refused(), dump.script([_restorer(manifest), "--list", str(copy)]) as contents:
+        return releases.first_few(set(dump.tables(contents)) - refill.names() - refill.NOT_FILLED)
 
 
 @contextmanager

@@ -29,6 +29,8 @@ FRAME = (
     re.compile(rb"SELECT pg_catalog\.set_config\('search_path', '', false\);"),
     re.compile(rb"\\(un)?restrict [A-Za-z0-9]+"),
 )
+# A line of what `pg_restore --list` writes: number, kind, schema, name and owner, of which the name may have spaces.
+ENTRY = re.compile(r"[0-9]+; [0-9]+ [0-9]+ (?:TABLE|MATERIALIZED VIEW) DATA (\S+) (.+) \S+")
 END_OF_ROWS = b"\\.\n"
 
 
@@ -68,6 +70,14 @@ def script(command: Sequence[str]) -> Iterator[IO[bytes]]:
         if process.returncode:
             errors.seek(0)
             raise DumpError(f"pg_restore failed: {errors.read(800).decode(errors='replace').strip()}")
+
+
+def tables(contents: IO[bytes]) -> Iterator[str]:
+    """Return the tables of which a list of contents has rows, with their schema unless that is public."""
+    for line in contents.read().decode(errors="replace").splitlines():
+        if match := ENTRY.fullmatch(line):
+            name = match[2] if match[1] == "public" else f"{match[1]}.{match[2]}"
+            yield "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def parts(text: IO[bytes]) -> Iterator[Rows | Position]:

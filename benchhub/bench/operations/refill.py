@@ -21,7 +21,14 @@ COLUMNS = """\
 SELECT c.relname, array_agg(a.attname::text) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND attnum > 0 AND NOT attisdropped
 AND attgenerated = '' GROUP BY c.relname"""
-SEQUENCES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'S'"
+SEQUENCES = """\
+SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'S'
+AND relname <> 'django_migrations_id_seq'"""
+RELATIONS = """\
+SELECT CASE nspname WHEN 'public' THEN '' ELSE nspname || '.' END || relname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE relkind IN ('r', 'p', 'm', 'f') AND relpersistence <> 't' AND nspname NOT LIKE 'pg\\_%'
+AND nspname <> 'information_schema'"""
 FOREIGN_KEYS = """\
 SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
 WHERE connamespace = 'public'::regnamespace AND contype = 'f' ORDER BY conname"""
@@ -43,12 +50,22 @@ def refill(parts: Iterable[Rows | Position]) -> None:
         for part in parts:
             if isinstance(part, Position):
                 _go_on(part, sequences)
-            elif part.table != "django_migrations":
+            else:
                 _require_table(part, columns, missing)
                 missing.remove(part.table)
                 _copy(part)
     if missing:
         raise DumpError(f"it lacks the table {min(missing)}")
+
+
+def names() -> set[str]:
+    """Return the tables and sequences that a dump may fill."""
+    return {table for table, _ in _query(COLUMNS)} - NOT_FILLED | {name for (name,) in _query(SEQUENCES)}
+
+
+def strangers(tables: set[str]) -> set[str]:
+    """Return what else than these tables of BenchHub's holds rows in the database."""
+    return {name for (name,) in _query(RELATIONS)} - tables - NOT_FILLED
 
 
 def routines() -> set[str]:

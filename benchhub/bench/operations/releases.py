@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db import connection
+from django.db.migrations.graph import MigrationGraph
 from django.db.migrations.loader import MigrationLoader
 
 from benchhub.analysis.words import listing
@@ -24,6 +27,19 @@ def own() -> set[str]:
     return {".".join(key) for key in keys}
 
 
+def tips(graph: MigrationGraph, migrations: set[str]) -> list[tuple[str, str]]:
+    """Return those of the migrations on which no other of them rests, as keys of the graph."""
+    nodes = {key for key in graph.nodes if ".".join(key) in migrations}
+    return [key for key in nodes if not {child.key for child in graph.node_map[key].children} & nodes]
+
+
+def tables() -> set[str]:
+    """Return the tables that the models of the warehouse's migrations have, those of sessions among them."""
+    loader = MigrationLoader(connection, ignore_no_migrations=True)
+    models = loader.project_state(tips(loader.graph, applied())).apps.get_models(include_auto_created=True)
+    return {model._meta.db_table for model in models if model._meta.managed}
+
+
 def with_squashed(migrations: set[str]) -> set[str]:
     """Return the migrations of a backup, with those that replace some of them and were written since."""
     everything = set(migrations)
@@ -35,8 +51,13 @@ def with_squashed(migrations: set[str]) -> set[str]:
 
 def strangers(migrations: set[str]) -> str:
     """Name the first of these migrations that this release does not know; empty where it knows all of them."""
-    names = sorted(migrations - own())
-    return f"{listing(names[:MOST_NAMED])}{' and more' if len(names) > MOST_NAMED else ''}" if names else ""
+    return first_few(migrations - own())
+
+
+def first_few(names: Iterable[str]) -> str:
+    """List the first of the names, and say whether there are more; empty where there are none."""
+    first, more = sorted(names)[:MOST_NAMED], sorted(names)[MOST_NAMED:]
+    return f"{listing(first)}{' and more' if more else ''}" if first else ""
 
 
 def refusal() -> str:

@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, file: Path, **_options: Any) -> None:
         try:
-            manifest = back_up(file)
+            manifest = back_up(file, self.stdout.write)
         except BackupError as error:
             raise CommandError(str(error)) from error
         except OSError as error:

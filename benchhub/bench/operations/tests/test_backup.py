@@ -20,6 +20,15 @@ from benchhub.bench.operations import backup
 from benchhub.catalog.models import Hardware
 
 pytestmark = pytest.mark.django_db(transaction=True)
+OF_OTHERS = (
+    'CREATE TABLE public."My notes" (id serial, "Größe" text)',
+    """INSERT INTO public."My notes" ("Größe") VALUES ('x')""",
+    "CREATE SCHEMA others CREATE TABLE bench_run (id int)",
+    "CREATE MATERIALIZED VIEW public.counts AS SELECT count(*) FROM others.bench_run",
+    "SELECT lo_from_bytea(4711, 'x')",
+)
+NO_OTHERS = ("DROP MATERIALIZED VIEW counts", "DROP SCHEMA others CASCADE", 'DROP TABLE "My notes"',
+             "SELECT lo_unlink(4711)")  # fmt: skip
 CLONE = Path(__file__).resolve().parents[4]
 
 
@@ -56,6 +65,18 @@ def manage(name, *words):
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
+@pytest.fixture
+def of_others():
+    """What an administrator keeps in the same database, under names that a dump quotes."""
+    with connection.cursor() as cursor:
+        for statement in OF_OTHERS:
+            cursor.execute(statement)
+    yield
+    with connection.cursor() as cursor:
+        for statement in NO_OTHERS:
+            cursor.execute(statement)
+
+
 def states(name):
     with psycopg.connect(url(name)) as other:
         return [row[0] for row in other.execute("SELECT state FROM bench_run ORDER BY position")]
@@ -72,7 +93,7 @@ def schema(name):
         "SELECT pg_get_triggerdef(oid), tgenabled FROM pg_trigger WHERE NOT tgisinternal AND tgname <> 'never_emptied'",
         "SELECT conrelid::regclass, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 2200",
         "SELECT indexdef, '' FROM pg_indexes WHERE schemaname = 'public'",
-        "SELECT sequencename, last_value FROM pg_sequences",
+        "SELECT sequencename, last_value FROM pg_sequences WHERE sequencename <> 'django_migrations_id_seq'",
     )
     with psycopg.connect(url(name)) as other:
         return [sorted(map(str, other.execute(query))) for query in queries]
@@ -98,6 +119,48 @@ def test_what_is_backed_up_comes_back_whole_with_its_triggers_and_without_sessio
         assert other.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
         with pytest.raises(psycopg.Error, match="may not move from succeeded to queued"):
             other.execute("UPDATE bench_run SET state = 'queued' WHERE state = 'succeeded'")
+
+
+def test_what_is_not_benchhub_s_is_left_out_and_named(runs, of_others, tmp_path):
+    sentences = []
+    backup.back_up(tmp_path / "it.backup", sentences.append)
+    assert sentences == [
+        "Left out, as it is no table of BenchHub's: My notes, counts and others.bench_run. "
+        "Back it up yourself, with pg_dump."
+    ]
+    contents = listed(tmp_path / "it.backup", tmp_path)
+    assert "TABLE DATA public bench_run " in contents and "SEQUENCE SET public bench_run_id_seq " in contents
+    assert not re.search(r"notes|\bcounts|others|BLOB|django_session", contents)
+
+
+def test_a_backup_that_has_more_than_benchhub_s_comes_back_without_that(runs, of_others, empty, tmp_path, monkeypatch):
+    """Releases before wrote the whole database out, and one of them the sessions as well."""
+    session = SessionStore()
+    session["x"] = "y"
+    session.save()
+    monkeypatch.setattr(backup, "_own_tables", lambda _say: [])
+    backup.back_up(tmp_path / "it.backup")
+    contents = listed(tmp_path / "it.backup", tmp_path)
+    assert all(name in contents for name in ("My notes", "counts", "others bench_run", "BLOB", "django_session"))
+    done = manage(empty, "restore", tmp_path / "it.backup")
+    assert done.returncode == 0, done.stderr
+    assert "Not restored, as it is no table of BenchHub's: My notes, counts and others.bench_run." in done.stdout
+    assert states(empty) == ["succeeded", "running", "queued"]
+    assert schema(empty)[3] == [line for line in schema(connection.settings_dict["NAME"])[3] if "notes" not in line]
+    with psycopg.connect(url(empty)) as other:
+        assert other.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
+        assert other.execute("SELECT to_regclass('public.counts'), to_regclass('others.bench_run')").fetchone() == (
+            None,
+            None,
+        )
+
+
+def listed(file, folder):
+    """Return the list of contents of a backup's dump."""
+    with tarfile.open(file) as tar:
+        tar.extract(backup.DUMP, folder, filter="data")
+    command = [backup._program("pg_restore", 16), "--list", str(folder / backup.DUMP)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_backup_is_not_restored_over_a_warehouse(runs, tmp_path):
