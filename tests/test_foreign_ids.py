@@ -137,18 +137,15 @@ def test_no_page_changes_a_row_that_is_not_its_reader_s(owned, rosa):
 
 
 def test_no_operation_changes_a_row_that_is_not_its_caller_s(owned, rosa):
-    api, wrong, statuses = program(rosa, *tokens.SCOPES), [], []
+    api, wrong = program(rosa, *tokens.SCOPES), []
     for method, path, _ in operations():
         name, noun = f"{method} {path}", path.partition("/")[0]
         if "{id}" not in path or noun in BY_NAME or name in OF_ALL_RUNNERS:
             continue
-        row = owned.get(noun) or owned["hardware"]
-        address = path.replace("{id}", str(row.pk))
+        address = path.replace("{id}", str(owned[noun].pk))
         status, tables = tried(lambda m=method, a=address, n=name: api.send(m, a, BODIES.get(n, {})))
-        statuses.append(status)
-        wrong += [(name, status, tables)] if tables or status not in (403, 404) else []
+        wrong += [(name, status, tables)] if tables or status != 403 else []
     assert not wrong, "\n".join(map(str, wrong))
-    assert statuses.count(403) > 0.9 * len(statuses)
 
 
 def fields(node: Any, place: str = "") -> Iterator[str]:
