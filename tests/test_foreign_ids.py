@@ -41,8 +41,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "experiment-move": {"direction": "up"},
     "post experiments/{id}/move/": {"direction": "up"},
 }
-# The fields that take the key of a row of somebody, or of one whose use takes a permit.
-GUARDED = {"host", "driver", "instance", "experiment", "run", "design", "cluster", "link", "token", "webhook", "user"}
+# Of integers without a bound of their own, those that take the key of a row which everybody may use, and numbers. Any
+# other is taken for the key of a row of somebody, or of one whose use takes a permit.
+LARGEST_KEY = 2**63 - 1
+CATALOGUE = {"workload", "more_workloads", "configuration", "baseline", "hardware"}
+NUMBERS = {"wal_segment_mib", "size", "window_days"}
 # Written by whatever is asked: who did what, when the token was last used, what is answered if it is asked again.
 NOT_ROWS = ["accounts_entry", "accounts_token", "accounts_failure", "accounts_answer", "django_session"]
 
@@ -148,32 +151,56 @@ def test_no_operation_changes_a_row_that_is_not_its_caller_s(owned, rosa):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def fields(node: Any, place: str = "") -> Iterator[str]:
-    """Return the places of the guarded fields of a body, as a problem points at them."""
+def fields(node: Any, steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Return the steps to each guarded field of a body, in objects and lists: ("systems", "0", "instance")."""
     if "$ref" in node:
         node = description()["components"]["schemas"][node["$ref"].rpartition("/")[2]]
+    for part in [*node.get("allOf", []), *node.get("oneOf", []), *node.get("anyOf", [])]:
+        yield from fields(part, steps)
+    is_unbounded = "integer" in node.get("type", ()) and node.get("maximum", LARGEST_KEY) >= LARGEST_KEY
+    if is_unbounded and noun_of(steps) not in CATALOGUE | NUMBERS:
+        yield steps
+    if "items" in node:
+        yield from fields(node["items"], (*steps, "0"))
     for name, field in node.get("properties", {}).items():
-        if name in GUARDED and field.get("type") == "integer":
-            yield f"{place}/{name}"
-        if field.get("type") == "array":
-            yield from fields(field["items"], f"{place}/{name}/0")
+        yield from fields(field, (*steps, name))
 
 
-def guarded() -> set[tuple[str, str]]:
-    """Return path and place of each field that takes the key of a guarded row, of operations of runners."""
+def noun_of(steps: tuple[str, ...]) -> str:
+    """Return the name of a field, for one of a list that of the list."""
+    return next((step for step in reversed(steps) if step != "0"), "")
+
+
+def guarded() -> set[tuple[str, tuple[str, ...]]]:
+    """Return path and steps of each field that takes the key of a guarded row, of operations of runners."""
     return {
-        (path, place)
+        (path, steps)
         for _, path, operation in operations()
         if "scope `admin`" not in operation["description"]
         for content in operation.get("requestBody", {}).get("content", {}).values()
-        for place in fields(content["schema"])
+        for steps in fields(content["schema"])
     }
 
 
-def put(body: dict[str, Any], place: str, key: int) -> dict[str, Any]:
-    """Return the body with a key at a place such as /systems/0/instance."""
-    first, *rest = place[1:].split("/")
-    return {**body, first: [put(body.get(first, [{}])[0], f"/{rest[1]}", key)] if rest else key}
+def put(value: Any, steps: tuple[str, ...], key: int) -> Any:
+    """Return a body, or a part of it, with a key at the end of some steps."""
+    if not steps:
+        return key
+    step, *rest = steps
+    if step == "0":
+        return [put((value or [None])[0], tuple(rest), key)]
+    return {**(value or {}), step: put((value or {}).get(step), tuple(rest), key)}
+
+
+def test_keys_are_looked_for_in_every_part_of_a_body():
+    key, bounded = {"type": ["integer", "null"]}, {"type": "integer", "maximum": 99}
+    part = {"type": "object", "properties": {"host": key, "port": bounded, "workload": key}}
+    lists = {"runs": {"type": "array", "items": key}, "systems": {"type": "array", "items": {"allOf": [part]}}}
+    body = {"properties": {**lists, "more": {"oneOf": [part]}, "anything": key}}
+    steps = [("runs", "0"), ("systems", "0", "host"), ("more", "host"), ("anything",)]
+    assert list(fields(body)) == steps
+    given = {"systems": [{"path": "tcp"}]}
+    assert put(put(given, steps[0], 7), steps[1], 8) == {"runs": [7], "systems": [{"path": "tcp", "host": 8}]}
 
 
 def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):
@@ -182,8 +209,9 @@ def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, 
     ada, api = program(make_user("root", Role.ADMINISTRATOR), *tokens.SCOPES), program(rosa, *tokens.SCOPES)
     keys = {"host": own.host_id, "instance": own.pk, "experiment": owned["experiment"].pk, "driver": own.host_id}
     own_host = rosa.permit.hosts.get().pk
+    hers = testing.make_instance(rosa.permit.hosts.get(), "17")
     plain = owned["idle configuration"].pk
-    Instance.objects.filter(pk=own.pk).update(configuration=plain)
+    Instance.objects.filter(pk__in=[own.pk, hers.pk]).update(configuration=plain)
     Host.objects.filter(pk=own.host_id).update(hardware=owned["hardware"])
     start = timezone.now() + timedelta(days=365)
     plan = {"name": "x", "workload": workload.pk, "levels": "1"}
@@ -198,11 +226,13 @@ def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, 
         "windows/": {"weekdays": [0], "starts_at": "01:00", "ends_at": "02:00"},
     }
     wrong = []
-    for path, place in sorted(guarded()):
-        body, name = bodies[path.replace("plan/", "")], place.rpartition("/")[2]
-        body = put(body, place, body.get(name) if path == "inspections/" and name == "instance" else keys[name])
+    for path, steps in sorted(guarded()):
+        body, noun = bodies[path.replace("plan/", "")], noun_of(steps)
+        body = put(body, steps, body.get(noun) if path == "inspections/" and noun == "instance" else keys[noun])
+        if noun == "driver":
+            body = put(body, (*steps[:-1], "instance"), hers.pk)
         status, tables = tried(lambda path=path, body=body: api.send("post", path, body))
-        wrong += [("taken", path, place, status, tables)] if tables or status not in (403, 422) else []
+        wrong += [("taken", path, steps, status, tables)] if tables or status not in (403, 422) else []
         status, _ = tried(lambda path=path, body=body: ada.send("post", path, body))
-        wrong += [("refused", path, place, status)] if status >= 400 else []
+        wrong += [("refused", path, steps, status)] if status >= 400 else []
     assert not wrong, "\n".join(map(str, wrong))
