@@ -25,6 +25,8 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.bench.models import Comparability, Protocol, Recurrence, Reservation, Window
+from benchhub.bench.plan.testing import form_of as plan_form
+from benchhub.bench.tuning.testing import form_of as series_form
 from benchhub.bench.tuning.testing import make_workload
 from benchhub.catalog.models import Host, Instance
 from benchhub.reports.models import Comparison
@@ -139,10 +141,14 @@ def writes_nothing(answer: Any, name: str) -> bool:
     return policy.least_role(name) == Role.VIEWER and (answer.status_code == 405 or not has_read)
 
 
-def test_no_page_changes_a_row_that_is_not_its_reader_s(owned, rosa):
+def signed_in(user: Any) -> Client:
     client = Client()
-    client.force_login(rosa)
-    wrong = []
+    client.force_login(user)
+    return client
+
+
+def test_no_page_changes_a_row_that_is_not_its_reader_s(owned, rosa):
+    client, wrong = signed_in(rosa), []
     for name, address in pages(get_resolver()):
         if name in OF_ALL_RUNNERS or policy.least_role(name) == Role.ADMINISTRATOR:
             continue
@@ -222,7 +228,8 @@ def test_keys_are_looked_for_in_every_part_of_a_body():
 def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):
     """An administrator's is taken: nothing else than the right is missing."""
     own, workload = owned["own instance"], make_workload()
-    ada, api = program(make_user("root", Role.ADMINISTRATOR), *tokens.SCOPES), program(rosa, *tokens.SCOPES)
+    root = make_user("root", Role.ADMINISTRATOR)
+    ada, api = program(root, *tokens.SCOPES), program(rosa, *tokens.SCOPES)
     keys = {"host": own.host_id, "instance": own.pk, "experiment": owned["experiment"].pk, "driver": own.host_id}
     own_host = rosa.permit.hosts.get().pk
     hers = testing.make_instance(rosa.permit.hosts.get(), "17")
@@ -252,4 +259,19 @@ def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, 
         wrong += [("taken", path, steps, status, tables)] if tables or status not in (403, 422) else []
         answer, _ = tried(lambda path=path, body=body: ada.send("post", path, body))
         wrong += [("refused", path, steps, answer.status_code)] if answer.status_code >= 400 else []
+    system = {"systems-0-hardware": owned["hardware"].pk, "systems-0-configuration": plain, "queue": "1"}
+    forms = {
+        "the driver of a test": (f"instances/{hers.pk}/test/ask", {"driver": own.host_id}),
+        "the instance of a plan": ("experiments/new", plan_form(workload, own, **system)),
+        "the instance of a series": (
+            "tuning/new",
+            series_form(own, workload, ("memory", "work_mem = 8MB"), queue="1"),
+        ),
+    }
+    browser_of_root, browser = signed_in(root), signed_in(rosa)
+    for name, (path, form) in forms.items():
+        _, tables = tried(lambda path=path, form=form: browser.post(f"/{path}", form))
+        wrong += [("taken", name, tables)] if tables else []
+        _, tables = tried(lambda path=path, form=form: browser_of_root.post(f"/{path}", form))
+        wrong += [("refused", name)] if not tables else []
     assert not wrong, "\n".join(map(str, wrong))
