@@ -33,6 +33,12 @@ def expand() -> int:
         return sum(_expand(window, now) for window in windows.order_by("pk")) if now else 0
 
 
+def _expand_new(experiment: Experiment) -> None:
+    """Write the periods of an experiment of the caller's transaction: no other worker sees its windows yet."""
+    for window in experiment.windows.annotate(now=Now()).order_by("pk"):
+        _expand(window, window.now)
+
+
 def _locked_at() -> datetime | None:
     """Take the lock until the end of the transaction; returns the database's time, or None if another worker has it."""
     with connection.cursor() as cursor:
@@ -103,11 +109,14 @@ def confine(experiment: Experiment, window: Window) -> None:
     """Confine an experiment that was just planned to a copy of the window."""
     fields = {name: getattr(window, name) for name in ("weekdays", "starts_at", "ends_at", "zone")}
     Window.objects.create(experiment=experiment, **fields)
-    expand()
+    _expand_new(experiment)
 
 
 def copy_windows(old: Experiment, new: Experiment) -> None:
-    """Confine a copy of an experiment to the same windows. Periods given once are not copied: they pass."""
+    """Confine a copy of an experiment to the same windows. Periods given once are not copied: they pass.
+
+    The periods are written at once: those of a plan's turn follow those of the plan without a gap for others.
+    """
     Window.objects.bulk_create(
         Window(
             experiment=new,
@@ -119,3 +128,4 @@ def copy_windows(old: Experiment, new: Experiment) -> None:
         )
         for window in old.windows.all()
     )
+    _expand_new(new)

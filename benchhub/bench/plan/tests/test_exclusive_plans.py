@@ -1,5 +1,7 @@
 """Plans and tuning series that ask for their hosts alone: on the form, again, by a rule, and later."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -10,16 +12,17 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.conftest import program
 from benchhub.bench import testing
 from benchhub.bench.additions import recurring
-from benchhub.bench.models import Experiment, Recurrence, Run, TuningSeries
+from benchhub.bench.models import Experiment, Recurrence, Reservation, Run, TuningSeries, Window
 from benchhub.bench.plan import plan, preview
 from benchhub.bench.plan.testing import NEW, form_of, look
-from benchhub.bench.queue import exclusive
+from benchhub.bench.queue import exclusive, queue, timetable
 from benchhub.bench.tuning.testing import NEW as NEW_SERIES
 from benchhub.bench.tuning.testing import form_of as series_form
 from benchhub.bench.tuning.testing import make_cluster
 
 pytestmark = pytest.mark.django_db
 NIGHT = {"window_days": ["4"], "window_from": "22:00", "window_until": "06:00", "window_zone": "Europe/Berlin"}
+HOUR = timedelta(hours=1)
 ALONE = {**NIGHT, "is_exclusive": "on", "name": "Night"}
 HELD = "Night has hosts of it to itself from "
 
@@ -91,6 +94,26 @@ def test_each_turn_of_a_rule_has_the_host_alone_and_its_nights_are_nobody_elses(
     assert rule.pause_reason == ""
     turn = Experiment.objects.get(occasion_of=rule)
     assert (turn.is_exclusive, turn.windows.count()) == (True, 1)
+
+
+def test_a_turn_keeps_others_out_from_the_tick_on_that_queues_it(night, recipe):
+    now = timezone.now().replace(second=0, microsecond=0)
+    night.windows.update(weekdays=list(range(7)), starts_at=now.time(), ends_at=(now - HOUR).time(), zone="UTC")
+    Window.objects.update(expanded_until=None)
+    Reservation.objects.all().delete()
+    timetable.expand()
+    Run.objects.update(state="cancelled")
+    days = {"weekdays": list(range(7)), "starts_at": now.time(), "zone": "UTC", "until": None}
+    rule = recurring.save_rule(night, night.created_by, **days)
+    Recurrence.objects.filter(pk=rule.pk).update(next_at=now)
+    system = night.systems.get()
+    rival = testing.make_run(testing.make_experiment([system]), system, 1, 1)
+    testing.make_worker()
+    assert queue.reserve() == []
+    assert recurring.queue_due() == 1
+    [started] = queue.reserve()
+    assert Run.objects.get(pk=started).experiment.occasion_of == rule
+    assert Run.objects.get(pk=rival.pk).state == "queued"
 
 
 def test_a_tuning_series_has_the_same_tick(planner, recipe):
