@@ -19,6 +19,7 @@ from benchhub.bench.models import Experiment, Protocol, Run, RunQuerySet, System
 from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.bench.models.states import FINAL, State
 from benchhub.bench.plan import specs
+from benchhub.bench.queue import exclusive
 
 from . import plan
 from .fields import size
@@ -88,8 +89,10 @@ def _refusal(repeats: Mapping[int, int], more: int) -> str:
 def add(experiment: Experiment, levels: Sequence[int], repeats: int) -> list[Run]:
     """Queue so many more runs at each of the levels, of each system that has runs there; returns all that were queued.
 
-    They come after all others of the experiment. A data set that is no longer there is loaded first.
+    They come after all others of the experiment. A data set that is no longer there is loaded first. Raises
+    OverlapError where the experiment keeps others out, and another has got its hosts since it ended.
     """
+    exclusive.claim_again([experiment.pk])
     experiment = Experiment.objects.select_for_update().get(pk=experiment.pk)
     systems = {row.system_id: row.system for row in experiment.experimentsystem_set.select_related("system__instance")}
     steps = _steps(experiment, systems, levels, repeats)

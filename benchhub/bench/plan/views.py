@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 from benchhub.analysis.words import count
 from benchhub.bench.models import Design, Experiment, Run, RunQuerySet
 from benchhub.bench.queue import permits, queue
+from benchhub.bench.queue.exclusive import OverlapError
 from benchhub.bench.queue.progress import counted
 from benchhub.celery import wake
 from benchhub.ui.listing import row_number
@@ -165,7 +166,11 @@ def experiment_repeats(request: HttpRequest, pk: int) -> HttpResponse:
     initial = {name: request.GET[name] for name in ("levels", "repeats") if name in request.GET}
     form = RepeatsForm(request.POST or None, experiment=experiment, initial=initial)
     if request.method == "POST" and form.is_valid():
-        runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
+        try:
+            runs = add(experiment, form.cleaned_data["levels"], form.cleaned_data["repeats"])
+        except OverlapError as error:
+            messages.error(request, f"Nothing was queued. {error}")
+            return redirect("experiment", pk)
         transaction.on_commit(wake)
         messages.success(request, f"{count(len(runs), 'run')} queued.")
         return redirect("experiment", pk)

@@ -105,10 +105,31 @@ def copy_refusal(experiment: Experiment, relatives: Collection[str] = ()) -> str
 def claim(experiment: Experiment) -> None:
     """Make sure, until the end of the caller's transaction, that no two experiments get the same hosts to themselves.
 
-    Raises OverlapError where another was quicker.
+    Raises OverlapError where another was quicker. One that keeps nobody out claims nothing.
     """
+    _lock()
+    if Experiment.objects.filter(pk=experiment.pk, is_exclusive=True).exists():
+        _claim(experiment)
+
+
+def claim_again(experiments: Collection[int]) -> None:
+    """Claim the periods of those that have ended and are about to go on: meanwhile others may have got them.
+
+    Raises OverlapError as claim() does, before anything of them is queued.
+    """
+    rows = Experiment.objects.filter(pk__in=experiments, is_exclusive=True)
+    if rows.exists():
+        _lock()
+        for experiment in rows.exclude(pk__in=Experiment.objects.exclusive().values("pk")):
+            _claim(experiment)
+
+
+def _lock() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+
+
+def _claim(experiment: Experiment) -> None:
     if sentence := refusal_of(experiment):
         raise OverlapError(sentence)
 

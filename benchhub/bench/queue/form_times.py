@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from django import forms
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period, moment
@@ -98,12 +98,23 @@ class OnceForm(forms.Form):
     def saved(self) -> Reservation | None:
         values = self.cleaned_data
         try:
-            return timetable.reserve_once(
-                self.owner, values["start"], values["end"], zone=values["zone"], reason=values["reason"]
-            )
+            with transaction.atomic():
+                row = timetable.reserve_once(
+                    self.owner, values["start"], values["end"], zone=values["zone"], reason=values["reason"]
+                )
+                _claim(self.owner)
+                return row
         except IntegrityError:
             self.add_error(None, MEANWHILE)
-            return None
+        except exclusive.OverlapError as error:
+            self.add_error(None, str(error))
+        return None
+
+
+def _claim(owner: Host | Experiment) -> None:
+    """Claim what was just written. Raises OverlapError where another got the hosts since the form was checked."""
+    if isinstance(owner, Experiment):
+        exclusive.claim(owner)
 
 
 def _taken(owner: Host | Experiment, own_periods: Sequence[Period], zone: str) -> str:
@@ -225,7 +236,13 @@ class WeeklyForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
                 self.add_error(None, sentence)
         return values
 
-    def saved(self) -> Window:
-        window: Window = self.save()
+    def saved(self) -> Window | None:
+        try:
+            with transaction.atomic():
+                window: Window = self.save()
+                _claim(self.owner)
+        except exclusive.OverlapError as error:
+            self.add_error(None, str(error))
+            return None
         timetable.expand()
         return window

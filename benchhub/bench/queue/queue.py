@@ -24,7 +24,7 @@ from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
 from benchhub.catalog.models.moments import has_passed, interval
 
-from . import canary, gates, promises, tenancies
+from . import canary, exclusive, gates, promises, tenancies
 
 logger = logging.getLogger(__name__)
 
@@ -379,8 +379,9 @@ def resume(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a person asked.") -> int:
-    """Queue the lost and failed runs once more, as new attempts; what they left is kept. Returns how many."""
+    """Queue the lost and failed runs once more, as new attempts, and return how many. Raises as claim_again()."""
     ended = list(runs.select_for_update(of=("self",)).filter(state__in=[State.LOST, State.FAILED]).order_by("pk"))
+    exclusive.claim_again({run.experiment_id for run in ended})
     for run in ended:
         _queue_again(run, reason)
     return len(ended)
@@ -388,10 +389,9 @@ def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a p
 
 def run_lost_again(experiment: Experiment, attempts: int) -> int:
     """Queue the experiment's lost runs once more, as new attempts, as long as they had fewer than `attempts`."""
-    lost = Run.objects.filter(experiment=experiment, state=State.LOST)
-    lost = lost.annotate(attempt_count=models.Count("attempts")).filter(attempt_count__lt=attempts)
-    reason = "To be run again: the attempt before was lost."
-    return run_again(Run.objects.filter(pk__in=list(lost.values_list("pk", flat=True))), reason)
+    lost = Run.objects.filter(experiment=experiment, state=State.LOST).annotate(number=models.Count("attempts"))
+    keys = list(lost.filter(number__lt=attempts).values_list("pk", flat=True))
+    return run_again(Run.objects.filter(pk__in=keys), "To be run again: the attempt before was lost.")
 
 
 def _queue_again(run: Run, reason: str, fence: int = 0) -> None:

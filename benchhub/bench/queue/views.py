@@ -25,7 +25,7 @@ from benchhub.celery import wake
 from benchhub.ui.feeds import drawn, refreshed
 from benchhub.ui.pages import Crumb, FormPage
 
-from . import order, permits, queue, timetable
+from . import exclusive, order, permits, queue, timetable
 from .form_policy import PolicyForm
 from .form_times import OnceForm, WeeklyForm
 from .page import QueuePage, pages_of
@@ -104,7 +104,11 @@ def run_rerun(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _rerun(request: HttpRequest, runs: QuerySet[Run], address: str) -> HttpResponse:
-    requeued = queue.run_again(runs, f"To be run again, as {request.user} asked.")
+    try:
+        requeued = queue.run_again(runs, f"To be run again, as {request.user} asked.")
+    except exclusive.OverlapError as error:
+        messages.error(request, f"Nothing was queued. {error}")
+        return redirect(address)
     transaction.on_commit(wake)
     if requeued:
         messages.success(request, f"{count(requeued, 'run')} queued again, as new attempts.")

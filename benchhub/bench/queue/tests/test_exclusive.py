@@ -1,6 +1,6 @@
 """Exclusive periods: whom they keep out, until when, and who may have one."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from django.utils import timezone
@@ -10,7 +10,9 @@ from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy
 from benchhub.bench.models.states import State
 from benchhub.bench.operations import doctor
+from benchhub.bench.plan import repeats
 from benchhub.bench.queue import exclusive, gates, queue, timetable
+from benchhub.bench.queue.form_times import OnceForm, WeeklyForm
 from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
 from benchhub.catalog.models import InterferenceGroup
@@ -180,13 +182,48 @@ def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
 
 def test_who_was_quicker_keeps_the_period(night, system):
     late = new_experiment()
-    late.systems.add(system, through_defaults={"position": 0})
-    now = timezone.now()
-    timetable.reserve_once(late, now + HOUR, now + 2 * HOUR, zone="UTC", reason="")
+    new_run(late, system, 1)
+    reserve(late, 1, 2)
     with pytest.raises(exclusive.OverlapError, match="night has hosts of it to itself"):
         exclusive.claim(late)
     Experiment.objects.filter(pk=night.pk).update(is_exclusive=False)
     exclusive.claim(late)
+
+
+def test_one_that_has_ended_goes_on_only_if_nobody_has_got_its_hosts_since(night, system):
+    run = night.runs.get()
+    Run.objects.filter(pk=run.pk).update(state=State.FAILED)
+    late = new_experiment()
+    new_run(late, system, 1)
+    reserve(late, 1, 2)
+    with pytest.raises(exclusive.OverlapError, match="night has hosts of it to itself"):
+        queue.run_again(night.runs.all())
+    with pytest.raises(exclusive.OverlapError):
+        repeats.add(night, [1], 1)
+    assert (Run.objects.get(pk=run.pk).state, night.runs.count()) == (State.FAILED, 1)
+    queue.ask_to_cancel(late.runs.all())
+    assert queue.run_again(night.runs.all()) == 1
+
+
+@pytest.mark.parametrize("kind", ["once", "weekly"])
+def test_a_period_that_another_got_since_the_form_was_checked_is_refused_on_the_form(kind, night, system):
+    late = new_experiment(is_exclusive=True)
+    new_run(late, system, 1)
+    late.systems.add(system, through_defaults={"position": 0})
+    now = timezone.now().astimezone(UTC)
+    start, end = now + HOUR, now + 2 * HOUR
+    data = {"start": f"{start:%Y-%m-%d %H:%M}", "end": f"{end:%Y-%m-%d %H:%M}", "zone": "UTC"}
+    form: OnceForm | WeeklyForm = OnceForm(data, owner=late)
+    if kind == "weekly":
+        times = {"starts_at": f"{start:%H:%M}", "ends_at": f"{end:%H:%M}"}
+        form = WeeklyForm({"weekdays": [0, 1, 2, 3, 4, 5, 6], "zone": "UTC", **times}, owner=late)
+    nights = Experiment.objects.filter(pk=night.pk)
+    nights.update(is_exclusive=False)
+    assert form.is_valid(), form.errors
+    nights.update(is_exclusive=True)
+    assert form.saved() is None
+    assert "night has hosts of it to itself" in str(form.errors)
+    assert not (late.reservations.exists() or late.windows.exists())
 
 
 def test_what_people_ask_of_a_host_waits_meanwhile_and_the_doctor_asks_it_nothing(night, system):
