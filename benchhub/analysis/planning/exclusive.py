@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from .timetable import Period, merged
+from .timetable import SECOND, Period, merged
 
 NO_TIME = timedelta()
+SHORTEST_GAP = timedelta(hours=1)  # in a shorter one hardly a run of others fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,13 @@ def first_overlap(exclusives: Iterable[Exclusive], others: Collection[Exclusive]
 
 
 def longest(periods: Iterable[Period], zone: str) -> timedelta:
-    """Return the length of the longest period by the clock on the wall of a zone; those that touch are one.
+    """Return the length of the longest period by the clock on the wall of a zone, where short gaps count as held.
 
     A whole day is 24 hours there on every day, so that a limit does not depend on when clocks change.
     """
     wall = ZoneInfo(zone)
-    lengths = (_local(period.end, wall) - _local(period.start, wall) for period in merged(periods))
+    stretches = merged(periods, SHORTEST_GAP - SECOND)
+    lengths = (_local(period.end, wall) - _local(period.start, wall) for period in stretches)
     return max(lengths, default=NO_TIME)
 
 

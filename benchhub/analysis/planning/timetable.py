@@ -69,11 +69,11 @@ def _occurrence(day: date, starts: time, ends: time, zone: ZoneInfo) -> Period:
     )
 
 
-def merged(periods: Iterable[Period]) -> list[Period]:
-    """Return the same time as periods that neither overlap nor touch, in order."""
+def merged(periods: Iterable[Period], gap: timedelta = timedelta()) -> list[Period]:
+    """Return the same time as periods that neither overlap nor touch, in order; with the gaps of up to this length."""
     periods_merged: list[Period] = []
     for period in sorted(periods):
-        if periods_merged and period.start <= periods_merged[-1].end:
+        if periods_merged and period.start <= periods_merged[-1].end + gap:
             periods_merged[-1] = Period(periods_merged[-1].start, max(periods_merged[-1].end, period.end))
         else:
             periods_merged.append(period)

@@ -147,15 +147,26 @@ def visit_refusals(hosts: Iterable[Host], length: timedelta = BRIEF) -> dict[int
 
 def _too_long(systems: Iterable[System], own_periods: Sequence[Period], zone: str) -> str:
     length = longest(own_periods, zone)
-    hosts = {host.pk: host for system in systems for host in (system.driver, system.instance.host) if host}
-    for host in hosts.values():
-        if own_periods and not host.longest_exclusive_h:
-            return f"Nobody may have {host} to themselves: its page says so. Untick it, or ask an administrator."
+    for host, name in _affected(systems) if own_periods else ():
+        if not host.longest_exclusive_h:
+            return f"Nobody may have {name} to themselves: its page says so. Untick it, or ask an administrator."
         if length > timedelta(hours=host.longest_exclusive_h):
             most = count(host.longest_exclusive_h, "hour")
             hours = count(round(length.total_seconds() / 3600), "hour")
-            return f"{host} may be had by one experiment for {most} at once, and its longest period has {hours}."
+            return (
+                f"{name} may be had by one experiment for {most} at once, and its longest period has {hours}. Periods "
+                "less than an hour apart count as one."
+            )
     return ""
+
+
+def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
+    """Yield the systems' hosts with their names, then those that share hardware with one of them."""
+    hosts = {host.pk: host for system in systems for host in (system.driver, system.instance.host) if host}
+    yield from ((host, str(host)) for host in hosts.values())
+    if groups := {host.interference_group_id for host in hosts.values() if host.interference_group_id}:
+        others = Host.objects.filter(interference_group__in=groups).exclude(pk__in=hosts).defer("facts", "private_key")
+        yield from ((host, f"{host}, which shares hardware with a host of it,") for host in others.order_by("name"))
 
 
 def _claims(now: datetime) -> Iterator[Exclusive]:

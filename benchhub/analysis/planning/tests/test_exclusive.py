@@ -54,6 +54,16 @@ def test_periods_that_touch_are_one_long_one():
     assert longest([], "UTC") == timedelta()
 
 
+def test_a_gap_of_less_than_an_hour_is_no_gap_and_one_of_an_hour_is():
+    day = timedelta(days=1)
+    short, long = (
+        [Period(MIDNIGHT + number * day, MIDNIGHT + (number + 1) * day - minutes * HOUR / 60) for number in range(3)]
+        for minutes in (1, 60)
+    )
+    assert longest(short, "UTC") == 3 * day - HOUR / 60
+    assert longest(long, "UTC") == 23 * HOUR
+
+
 def test_a_period_is_written_by_the_clock_that_it_was_given_by():
     night = Period(datetime(2026, 11, 27, 21, tzinfo=UTC), datetime(2026, 11, 28, 5, tzinfo=UTC))
     assert span_text(night, "Europe/Berlin") == "2026-11-27 22:00 to 2026-11-28 06:00 (Europe/Berlin)"

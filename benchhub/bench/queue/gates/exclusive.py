@@ -1,6 +1,7 @@
 """The gate of exclusive periods: in them no run of another experiment begins on the hosts of an experiment.
 
-A period is in force while its experiment is neither paused nor over. Of a plan that recurs the next turn's counts.
+A period is in force while its experiment is neither paused nor over, and has a system of which no host is paused or
+awaits approval of its key. Of a plan that recurs the next turn's counts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from django.db.models.functions import Cast, JSONObject, Now
 
 from benchhub.analysis.planning.exclusive import local_text, span_text
 from benchhub.analysis.planning.timetable import Period
-from benchhub.bench.models import Experiment, Reservation, Run
+from benchhub.bench.models import Experiment, Reservation, Run, System
+from benchhub.catalog.models import Host
 
 from .needs import DRIVER, SERVER, needed_period, truth
 
@@ -35,12 +37,19 @@ HOLDERS = (f"{SYSTEM}__driver", f"{SYSTEM}__instance__host")
 
 
 def in_force() -> QuerySet[Reservation]:
-    """Return the periods, past ones too, in which experiments that go on have their hosts to themselves."""
+    """Return the periods, past ones too, in which experiments that go on and can have their hosts to themselves."""
     next_at = F("experiment__recurrence__next_at")
     goes_on = Q(experiment__paused_at=None, experiment__in=Experiment.objects.left().values("pk"))
     recurs = Q(experiment__recurrence__paused_at=None, period__endswith__gt=next_at)
     recurs &= Q(period__startswith__lt=next_at + NEXT_TURN)
-    return Reservation.objects.filter(goes_on | recurs, experiment__in=Experiment.objects.exclusive().values("pk"))
+    rows = Reservation.objects.filter(goes_on | recurs, experiment__in=Experiment.objects.exclusive().values("pk"))
+    return rows.filter(Exists(_usable_systems().filter(experiments=OuterRef("experiment"))))
+
+
+def _usable_systems() -> QuerySet[System]:
+    """Return the systems of which no host is paused or awaits approval of its key: others start no run anyway."""
+    fit = Host.objects.filter(paused_at=None, trust=Host.Trust.PINNED).values("pk")
+    return System.objects.filter(Q(instance__host=None) | Q(instance__host__in=fit), driver__in=fit)
 
 
 def _is_relative() -> Q:

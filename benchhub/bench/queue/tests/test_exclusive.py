@@ -15,7 +15,7 @@ from benchhub.bench.queue import exclusive, gates, queue, timetable
 from benchhub.bench.queue.form_times import OnceForm, WeeklyForm
 from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
-from benchhub.catalog.models import InterferenceGroup
+from benchhub.catalog.models import Host, InterferenceGroup
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -101,6 +101,19 @@ def test_the_period_ends_when_its_experiment_is_paused_or_ends(end, night, other
     assert queue.reserve() == [other_run.pk]
 
 
+@pytest.mark.parametrize("fault", [{"paused_at": "2026-11-27 20:00Z"}, {"trust": "quarantined"}])
+def test_nobody_waits_for_an_experiment_that_cannot_start_itself_while_it_keeps_its_claim(fault, night, system):
+    rack = InterferenceGroup.objects.create(name="rack")
+    Host.objects.filter(pk=system.driver_id).update(interference_group=rack)
+    beside = new_system(new_host("beside", interference_group=rack), label="beside")
+    other_run = new_run(new_experiment(), beside, 1)
+    assert len(reasons(other_run)) == 1
+    Host.objects.filter(pk=system.driver_id).update(**fault)
+    assert reasons(other_run) == []
+    assert exclusive.in_force(timezone.now()) == []
+    assert exclusive.refusal([beside], [Period(timezone.now(), timezone.now() + HOUR)], "UTC")
+
+
 def test_all_hosts_of_the_experiment_are_reserved_and_those_that_share_hardware_and_no_others(system):
     group = InterferenceGroup.objects.create(name="rack")
     driver, server = new_host("driver"), new_host("server", interference_group=group)
@@ -172,12 +185,24 @@ def test_two_experiments_do_not_get_one_host_at_the_same_time_and_one_may_have_i
 def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
     now = timezone.now()
     long, short = Period(now, now + 25 * HOUR), Period(now, now + 24 * HOUR)
-    sentence = "alpha may be had by one experiment for 24 hours at once, and its longest period has 25 hours."
+    sentence = (
+        "alpha may be had by one experiment for 24 hours at once, and its longest period has 25 hours. Periods less "
+        "than an hour apart count as one."
+    )
     assert exclusive.refusal([system], [long], "UTC") == sentence
     assert exclusive.refusal([system], [short], "UTC") == ""
     system.driver.longest_exclusive_h = 0
     assert exclusive.refusal([system], [short], "UTC").startswith("Nobody may have alpha to themselves")
     assert exclusive.refusal([system], [], "UTC") == ""
+
+
+def test_a_host_beside_it_on_the_same_hardware_is_asked_as_well():
+    group = InterferenceGroup.objects.create(name="rack")
+    system = new_system(new_host("alpha", interference_group=group))
+    new_host("beta", interference_group=group, longest_exclusive_h=0)
+    period = Period(timezone.now(), timezone.now() + HOUR)
+    sentence = exclusive.refusal([system], [period], "UTC")
+    assert sentence.startswith("Nobody may have beta, which shares hardware with a host of it, to themselves")
 
 
 def test_who_was_quicker_keeps_the_period(night, system):
