@@ -5,7 +5,8 @@ Times are aware; lengths are timedeltas. No clock is read here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -47,16 +48,17 @@ class Exclusive:
         return span_text(self.period, self.zone)
 
 
-def first_overlap(exclusives: Iterable[Exclusive], others: Collection[Exclusive]) -> Exclusive | None:
-    """Return the earliest of the others that overlaps with one of the first and keeps it out; None where none does."""
-    overlapping = [
-        other
-        for exclusive in exclusives
-        for other in others
-        if other.reaches_into(exclusive.period.start, exclusive.period.end)
-        and other.keeps_out(exclusive.family, exclusive.resources)
-    ]
+def first_overlap(periods: Iterable[Period], others: Iterable[Exclusive]) -> Exclusive | None:
+    """Return the earliest of the others that overlaps with one of the periods; None where none does."""
+    apart = merged(periods)
+    overlapping = (other for other in others if _overlaps(other.period, apart))
     return min(overlapping, key=lambda other: other.period, default=None)
+
+
+def _overlaps(period: Period, apart: Sequence[Period]) -> bool:
+    """Tell whether the period overlaps with one of those, which are in order and neither overlap nor touch."""
+    before_end = bisect_left(apart, period.end, key=lambda other: other.start)
+    return before_end > 0 and apart[before_end - 1].end > period.start
 
 
 def longest(periods: Iterable[Period], zone: str) -> timedelta:

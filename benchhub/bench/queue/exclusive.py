@@ -17,10 +17,11 @@ from benchhub.analysis.words import count
 from benchhub.bench.models import Experiment, ExperimentSystem, Reservation, System, Window
 from benchhub.catalog.models import Host
 
-from . import gates, timetable
+from . import gates
 
 LOCK = 4_846_214_914  # one experiment claims its periods at a time; any number that nothing else locks
 BRIEF = timedelta(seconds=1)
+COMPARED_AHEAD = timedelta(days=366)  # windows by clocks of two zones may overlap in one half of the year alone
 HOSTS = ("driver", "instance__host")
 
 
@@ -57,14 +58,25 @@ def resources(systems: Iterable[System]) -> frozenset[str]:
 
 
 def periods(windows: Iterable[Window], now: datetime) -> list[Period]:
-    """Return the periods of weekly windows as far ahead as they are written out."""
-    return [
+    """Return the periods of weekly windows, for a year and wherever later an exclusive experiment was given one."""
+    rows = Reservation.objects.filter(experiment__in=Experiment.objects.exclusive().values("pk"), window=None)
+    later = [_period(row) for row in rows.filter(period__endswith__gt=now + COMPARED_AHEAD)]
+    return _occurrences(windows, _spans(now, later))
+
+
+def _spans(now: datetime, own_periods: Iterable[Period]) -> list[Period]:
+    """Return when windows are compared with these periods: in the coming year, and in those that lie beyond."""
+    return [Period(now, now + COMPARED_AHEAD), *(row for row in own_periods if row.end > now + COMPARED_AHEAD)]
+
+
+def _occurrences(windows: Iterable[Window], spans: Collection[Period]) -> list[Period]:
+    times = {
         period
         for window in windows
-        for period in occurrences(
-            window.weekdays, window.starts_at, window.ends_at, window.zone, now, now + timetable.AHEAD
-        )
-    ]
+        for span in spans
+        for period in occurrences(window.weekdays, window.starts_at, window.ends_at, window.zone, span.start, span.end)
+    }
+    return sorted(times)
 
 
 def refusal(
@@ -76,9 +88,7 @@ def refusal(
     """
     if sentence := _too_long(systems, own_periods, zone):
         return sentence
-    needed, relative_names = resources(systems), frozenset(relatives)
-    wishes = [Exclusive("", relative_names, needed, period, zone) for period in own_periods]
-    overlap = first_overlap(wishes, list(_claims(timezone.now())))
+    overlap = first_overlap(own_periods, _claims(resources(systems), relatives, own_periods))
     if overlap is None:
         return ""
     return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
@@ -169,24 +179,28 @@ def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
         yield from ((host, f"{host}, which shares hardware with a host of it,") for host in others.order_by("name"))
 
 
-def _claims(now: datetime) -> Iterator[Exclusive]:
-    """Yield the coming periods that are promised to exclusive experiments, be they paused, and to plans that recur."""
-    holders = list(Experiment.objects.exclusive().select_related("occasion_of"))
-    needed = _resources({holder.pk for holder in holders})
-    times = _times(holders, now)
+def _claims(needed: frozenset[str], relatives: Collection[str], own_periods: Iterable[Period]) -> Iterator[Exclusive]:
+    """Yield the coming periods in which exclusive experiments, be they paused, and plans that recur have these too."""
+    rows = list(Experiment.objects.exclusive().select_related("occasion_of"))
+    held = _resources({row.pk for row in rows})
+    holders = [row for row in rows if needed & held[row.pk] and family(row).isdisjoint(relatives)]
+    now = timezone.now()
+    times = _times(holders, now, _spans(now, own_periods)) if holders else {}
     for holder in holders:
         for period, zone in times[holder.pk]:
-            yield Exclusive(holder.name, family(holder), needed[holder.pk], period, zone)
+            yield Exclusive(holder.name, family(holder), held[holder.pk], period, zone)
 
 
-def _times(holders: Sequence[Experiment], now: datetime) -> dict[int, list[tuple[Period, str]]]:
+def _times(
+    holders: Sequence[Experiment], now: datetime, spans: Collection[Period]
+) -> dict[int, list[tuple[Period, str]]]:
     """Return the coming periods of each, with their zones. Windows may not be written out as rows yet."""
     times: dict[int, list[tuple[Period, str]]] = defaultdict(list)
     once = Reservation.objects.filter(experiment__in=holders, window=None, period__endswith__gt=now)
     for row in once:
         times[row.experiment_id or 0].append((_period(row), row.zone))
     for window in Window.objects.filter(experiment__in=holders):
-        times[window.experiment_id or 0] += [(period, window.zone) for period in periods([window], now)]
+        times[window.experiment_id or 0] += [(period, window.zone) for period in _occurrences([window], spans)]
     return times
 
 

@@ -18,7 +18,7 @@ from benchhub.catalog.models import Host
 
 from . import exclusive, timetable
 
-LONGEST = timedelta(days=366)
+LONGEST, FARTHEST = timedelta(days=366), timedelta(days=3660)
 WINDOW = {"is_exclusive", *(f"window_{part}" for part in ("days", "from", "until", "zone"))}
 MEANWHILE = "Somebody gave a period that overlaps at this moment: look at the list, then save again."
 
@@ -88,6 +88,8 @@ class OnceForm(forms.Form):
             self.add_error("end", "It ends before it begins: write a later time.")
         elif end <= timezone.now():
             self.add_error("end", "It has passed already: write a later time.")
+        elif end - timezone.now() > FARTHEST:
+            self.add_error("end", "That is more than ten years ahead: write an earlier time.")
         elif end - start > LONGEST:
             self.add_error("end", "That is more than a year: write a shorter period, or one of every week.")
         elif other := self.owner.reservations.filter(period__overlap=(start, end)).order_by("period").first():

@@ -32,13 +32,13 @@ def test_periods_that_touch_do_not_overlap_and_a_minute_more_does():
     assert night.reaches_into(MIDNIGHT + 6 * HOUR - minute, MIDNIGHT + 7 * HOUR)
 
 
-def test_the_earliest_overlap_is_told_and_those_on_other_hosts_are_none():
-    others = [exclusive("late", 5, 8), exclusive("early", 2, 3), exclusive("elsewhere", 0, 9, "host:2")]
-    overlap = first_overlap([exclusive("new", 1, 6)], others)
+def test_the_earliest_overlap_is_told_and_those_that_touch_are_none():
+    others = [exclusive("late", 5, 8), exclusive("early", 2, 3)]
+    overlap = first_overlap([exclusive("new", 7, 9).period, exclusive("new", 1, 6).period], others)
     assert overlap is not None
     assert overlap.name == "early"
-    assert first_overlap([exclusive("new", 8, 9)], others) is None
-    assert first_overlap([exclusive("early", 2, 3)], others[1:2]) is None
+    assert first_overlap([exclusive("new", 8, 9).period, exclusive("new", 3, 5).period], others) is None
+    assert first_overlap([], others) is None
 
 
 @pytest.mark.parametrize("day", [datetime(2026, 10, 23, 12, tzinfo=UTC), datetime(2027, 3, 26, 12, tzinfo=UTC)])

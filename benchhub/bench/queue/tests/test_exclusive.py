@@ -1,13 +1,13 @@
 """Exclusive periods: whom they keep out, until when, and who may have one."""
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy
+from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.operations import doctor
 from benchhub.bench.plan import repeats
@@ -180,6 +180,23 @@ def test_two_experiments_do_not_get_one_host_at_the_same_time_and_one_may_have_i
     assert exclusive.refusal([system], [during], "UTC") == sentence
     queue.ask_to_cancel(night.runs.all())
     assert exclusive.refusal([system], [during], "UTC") == ""
+
+
+def test_a_weekly_window_and_a_period_far_ahead_are_refused_beside_each_other_whichever_came_first(system):
+    weekly, once = new_experiment(is_exclusive=True), new_experiment(is_exclusive=True)
+    for experiment in (weekly, once):
+        experiment.systems.add(system, through_defaults={"position": 0})
+    window = Window(weekdays=[0, 1, 2, 3, 4, 5, 6], starts_at=time(22), ends_at=time(6), zone="UTC")
+    night = datetime.combine(timezone.now().date() + timedelta(days=900), time(23), UTC)
+    new_run(once, system, 1)
+    timetable.reserve_once(once, night, night + HOUR, zone="UTC", reason="")
+    assert f"{night:%Y-%m-%d} 23:00" in exclusive.refusal([system], exclusive.periods([window], timezone.now()), "UTC")
+    Run.objects.update(state=State.FAILED)
+    timetable.confine(weekly, window)
+    new_run(weekly, system, 1)
+    assert f"{night:%Y-%m-%d} 22:00" in exclusive.refusal_of(once)
+    evening = Period(night - 2 * HOUR, night - HOUR)
+    assert exclusive.refusal([system], [evening], "UTC") == ""
 
 
 def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
