@@ -26,11 +26,14 @@ def take_turns() -> int:
     waiting = (
         SourceBuild.objects.filter(may_visit(), state=SourceBuild.State.WAITING).for_table().order_by("asked_at", "pk")
     )
-    return sum(_take_turn(build) for build in waiting)
+    builds = list(waiting)
+    deadline = timedelta(seconds=SourceBuild.DEADLINE_S)
+    refusals = exclusive.visit_refusals((build.host for build in builds), deadline)
+    return sum(_take_turn(build, refusals.get(build.host_id, "")) for build in builds)
 
 
-def _take_turn(build: SourceBuild) -> bool:
-    if not (reason := _reason(build.host)):
+def _take_turn(build: SourceBuild, refusal: str) -> bool:
+    if not (reason := _reason(build.host) or refusal):
         try:
             with transaction.atomic():
                 _hold(build)
@@ -48,7 +51,7 @@ def _reason(host: Host) -> str:
         return UNTRUSTED
     if Reservation.objects.filter(host=host, period__contains=Now()).exists():
         return BLOCKED
-    return exclusive.visit_refusals([host], timedelta(seconds=SourceBuild.DEADLINE_S)).get(host.pk, "")
+    return ""
 
 
 def _hold(build: SourceBuild) -> None:

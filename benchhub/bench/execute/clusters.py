@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 from typing import Any
@@ -26,7 +27,7 @@ from .visits import note_unreached, put_off, quarantine, target_of
 
 logger = logging.getLogger(__name__)
 
-VISIT_LEASE, BUSY_FOR = timedelta(seconds=180), timedelta(seconds=15)
+VISIT_LEASE, LONGEST_VISIT, BUSY_FOR = timedelta(seconds=180), timedelta(seconds=170), timedelta(seconds=15)
 LONGEST_ERROR = 2000
 BUSY = "A run or a build is under way on the host: it is done when that has ended."
 NEEDED = "Runs on it wait or are under way: it is removed when they have ended, or are cancelled."
@@ -36,8 +37,9 @@ UNTRUSTED = "The key of its host is not approved: look at the key and approve it
 def visit_clusters() -> int:
     """Do what was asked of clusters (Cluster.ask); return how many were visited. Any worker may do it again."""
     rows = Cluster.objects.select_related("instance__host", "instance__build").exclude(wanted="")
-    due = rows.filter(may_visit())
-    clusters = [cluster for cluster in due if _claim(cluster) and _is_allowed(cluster)]
+    due = list(rows.filter(may_visit()))
+    refusals = exclusive.visit_refusals((row.instance.host for row in due if row.instance.host), LONGEST_VISIT)
+    clusters = [cluster for cluster in due if _claim(cluster) and _is_allowed(cluster) and _is_free(cluster, refusals)]
     visits = {loop.submit(_visit(cluster)): cluster for cluster in clusters}
     for future in as_completed(visits):
         _note(visits[future], future)
@@ -61,15 +63,15 @@ def _is_allowed(cluster: Cluster) -> bool:
     if refusal:
         _claimed(cluster).update(wanted="", visit_until=None, contact_error=refusal)
         return False
-    return _is_free(cluster, host)
+    return True
 
 
-def _is_free(cluster: Cluster, host: Host | None) -> bool:
+def _is_free(cluster: Cluster, refusals: Mapping[int, str]) -> bool:
     """Put the visit off while an experiment has the host to itself."""
-    refusals = exclusive.visit_refusals([host] if host else [])
-    for refusal in refusals.values():
+    refusal = refusals.get(cluster.instance.host_id or 0, "")
+    if refusal:
         _claimed(cluster).update(**put_off(refusal))
-    return not refusals
+    return not refusal
 
 
 def is_needed(cluster: Cluster) -> bool:
@@ -87,7 +89,7 @@ async def _visit(cluster: Cluster) -> Sight:
         database=instance.database,
         initdb_options=initdb_options(cluster),
     )
-    async with asyncio.timeout(VISIT_LEASE.total_seconds() - 10):
+    async with asyncio.timeout(LONGEST_VISIT.total_seconds()):
         purpose: Any = str(cluster.wanted)
         return await visit(connections(), target_of(host), place, host.work_directory, purpose, instance.port)
 

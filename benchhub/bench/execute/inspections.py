@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
 from dataclasses import asdict
 from datetime import timedelta
@@ -30,7 +31,7 @@ from .visits import note_reached, note_unreached, put_off, quarantine, target_of
 
 logger = logging.getLogger(__name__)
 
-VISIT_LEASE = timedelta(seconds=90)
+VISIT_LEASE, LONGEST_LOOK = timedelta(seconds=90), timedelta(seconds=80)
 LONGEST_ERROR = 2000
 NOTHING_SEEN: dict[str, Any] = {"sight": None, "parameters": {}, "seen_at": None}
 
@@ -38,7 +39,9 @@ NOTHING_SEEN: dict[str, Any] = {"sight": None, "parameters": {}, "seen_at": None
 def visit_inspections() -> int:
     """Take the looks that were asked for (Inspection.ask); return how many. Any worker may do it again."""
     rows = Inspection.objects.filter(is_wanted=True).select_related("instance__build", "instance__host", "driver")
-    inspections = [row for row in rows.filter(may_visit()) if _claim(row) and _is_free(row)]
+    due = list(rows.filter(may_visit()))
+    refusals = exclusive.visit_refusals((host for row in due for host in _hosts(row)), LONGEST_LOOK)
+    inspections = [row for row in due if _claim(row) and _is_free(row, refusals)]
     looks = {loop.submit(_look(connections(), row)): row for row in inspections}
     for future in as_completed(looks):
         _note(looks[future], future)
@@ -59,13 +62,16 @@ def _claim(inspection: Inspection) -> bool:
     return is_claimed
 
 
-def _is_free(inspection: Inspection) -> bool:
+def _hosts(inspection: Inspection) -> list[Host]:
+    return [host for host in (inspection.driver, inspection.instance.host) if host]
+
+
+def _is_free(inspection: Inspection, refusals: Mapping[int, str]) -> bool:
     """Put the look off while an experiment has the driver or the server's host to itself."""
-    hosts = [host for host in (inspection.driver, inspection.instance.host) if host]
-    for refusal in exclusive.visit_refusals(hosts).values():
+    refusal = next((refusals[host.pk] for host in _hosts(inspection) if host.pk in refusals), "")
+    if refusal:
         Inspection.objects.filter(pk=inspection.pk, is_wanted=True).update(**put_off(refusal))
-        return False
-    return True
+    return not refusal
 
 
 async def _look(over: Connections, inspection: Inspection) -> Seen:
@@ -89,7 +95,7 @@ async def _look(over: Connections, inspection: Inspection) -> Seen:
         restart=instance.restart_words,
         pooler=asked_pooler(instance),
     )
-    async with asyncio.timeout(VISIT_LEASE.total_seconds() - 10):
+    async with asyncio.timeout(LONGEST_LOOK.total_seconds()):
         return await look(over, target_of(driver), place, instance.password or None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from concurrent.futures import Future, as_completed
 from datetime import timedelta
 
@@ -35,18 +34,22 @@ KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 def tidy() -> int:
     """Let targets clean up after attempts that ended a while ago; return after how many. Any worker may repeat it."""
     tasks = {}
-    for attempt in _undisturbing(untidied()[:AT_A_TIME]):
+    for attempt in undisturbing():
         tasks[loop.submit(_tidy(attempt))] = attempt
     for future in as_completed(tasks):
         _note(tasks[future], future)
     return len(tasks)
 
 
-def _undisturbing(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """Return the attempts on hosts that no experiment has to itself now: of the others it is done afterwards."""
-    rows = list(attempts)
-    refusals = exclusive.visit_refusals([row.run.system.driver for row in rows]) if rows else {}
-    return [row for row in rows if row.run.system.driver_id not in refusals]
+def undisturbing() -> list[Attempt]:
+    """Return attempts on hosts that no experiment has to itself soon: of the others it is done afterwards.
+
+    The others are left out before they are counted, so that they take nobody's place.
+    """
+    drivers = Host.objects.filter(pk__in=untidied().order_by().values("run__system__driver"))
+    hosts = list(drivers.defer("facts", "private_key"))
+    refusals = exclusive.visit_refusals(hosts, timedelta(seconds=end.ACKNOWLEDGE_TIMEOUT_S))
+    return list(untidied().exclude(run__system__driver__in=refusals)[:AT_A_TIME]) if hosts else []
 
 
 async def _tidy(attempt: Attempt) -> None:

@@ -46,8 +46,10 @@ def target_of(host: Host) -> Target:
 
 def visit_hosts() -> int:
     """Answer what people asked of hosts (Host.ask); return how many were visited. Any worker may do it again."""
-    due = Host.objects.exclude(wanted="").filter(may_visit())
-    visited = [host for row in due if (host := _claim_visit(row)) and _is_allowed(host) and _is_free(host)]
+    due = list(Host.objects.exclude(wanted="").filter(may_visit()))
+    refusals = exclusive.visit_refusals(due, timedelta(seconds=PROBE_TIMEOUT_S))
+    claimed = [host for row in due if (host := _claim_visit(row))]
+    visited = [host for host in claimed if _is_allowed(host) and _is_free(host, refusals.get(host.pk, ""))]
     visits = {loop.submit(_visit(host, folders_of(host))): host for host in visited}
     for future in as_completed(visits):
         _note_visit(visits[future], future)
@@ -72,11 +74,10 @@ def _is_allowed(host: Host) -> bool:
     return False
 
 
-def _is_free(host: Host) -> bool:
+def _is_free(host: Host, refusal: str) -> bool:
     """Put the visit off, with a note at the host, while an experiment has it to itself; a look at the key may be."""
     if host.wanted == Host.Wanted.KEY:
         return True
-    refusal = exclusive.visit_refusals([host]).get(host.pk, "")
     if refusal:
         Host.objects.filter(pk=host.pk, wanted=host.wanted).update(**put_off(refusal))
     return not refusal

@@ -145,11 +145,14 @@ def _claim(experiment: Experiment) -> None:
 
 
 def visit_refusals(hosts: Iterable[Host], length: timedelta = BRIEF) -> dict[int, str]:
-    """Say by key of each host on which nothing but the runs of an experiment may take place for so long from now."""
-    now = timezone.now()
-    rows = [row for row in in_force(now) if row.reaches_into(now, now + length)]
+    """Say by key of each host on which nothing but the runs of an experiment may take place for so long from now.
+
+    One call reads the periods once: ask for all hosts of a step together. Without a host it asks nothing.
+    """
+    needed, now = list(hosts), timezone.now()
+    rows = [row for row in in_force(now) if row.reaches_into(now, now + length)] if needed else []
     refusals = {}
-    for host in hosts if rows else ():
+    for host in needed if rows else ():
         if holder := next((row for row in rows if row.keeps_out((), gates.host_resources([host]))), None):
             refusals[host.pk] = f"{holder.name} has the host to itself, {holder.text}: it is done when that is over."
     return refusals
