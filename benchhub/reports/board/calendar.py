@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from zoneinfo import ZoneInfo
 
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
-from django.db.models import Sum
+from django.db.models import Exists, OuterRef, Q, Sum
 from django.urls import reverse
 
 from benchhub.analysis.planning.recurring import next_time
@@ -139,12 +139,14 @@ class Week:
             assert row.host_id is not None
             address = reverse("host-times", args=[row.host_id])
             yield row.host_id, Block(row.period.lower, row.period.upper, BLOCKED, "blocked", address, row.reason)
-        rows = overlapping.filter(experiment__in=Experiment.objects.left().values("pk")).select_related("experiment")
+        left = Q(experiment__in=Experiment.objects.left().values("pk"))
+        rows = overlapping.annotate(is_exclusive=Exists(gates.in_force().filter(pk=OuterRef("pk"))))
+        rows = rows.filter(left | Q(is_exclusive=True)).select_related("experiment")
         experiments = _host_keys(row.experiment_id for row in rows)
         for row in rows:
             assert row.experiment is not None
             address = reverse("experiment-times", args=[row.experiment_id])
-            kind = EXCLUSIVE if row.experiment.is_exclusive and not row.experiment.paused_at else ALLOWED
+            kind = EXCLUSIVE if row.is_exclusive else ALLOWED
             block = Block(row.period.lower, row.period.upper, kind, str(row.experiment), address, row.reason)
             yield from ((host, block) for host in experiments.get(row.experiment_id or 0, ()))
 

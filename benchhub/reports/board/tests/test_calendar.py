@@ -73,6 +73,18 @@ def test_a_recurring_plan_is_shown_at_each_of_its_times(host, experiment):
     assert kinds(Week.ahead(NOON, BERLIN), host) == []
 
 
+def test_the_next_turn_of_an_exclusive_plan_is_reserved_and_not_while_the_rule_is_paused(host, experiment):
+    now = timezone.now()
+    week = Week.ahead(now, ZoneInfo("UTC"))
+    type(experiment).objects.update(is_exclusive=True)
+    timetable.reserve_once(experiment, now, now + timedelta(hours=1), zone="UTC", reason="")
+    rule = Recurrence.objects.create(plan=experiment, weekdays=[0], starts_at=now.time(), zone="UTC", next_at=now)
+    reserved = ("exclusive", experiment.name)
+    assert reserved in kinds(week, host)
+    Recurrence.objects.filter(pk=rule.pk).update(paused_at=now)
+    assert reserved not in kinds(Week.ahead(now, ZoneInfo("UTC")), host)
+
+
 def test_what_the_queue_would_start_is_one_block_for_each_experiment(host, systems):
     testing.make_worker()
     now = timezone.now()
