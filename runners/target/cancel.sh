@@ -19,17 +19,18 @@ put_up_tombstone || [ -e started ] || exit 1
 exec 6>&-
 forget_password() { rm -f .pgpass || true; }
 
-# Its files are gone, or elsewhere: what it has running is found by where that works, and what has its lock by that.
+# Its files are gone, or elsewhere: what it has running is found by its lock, and by where the rest of a session works.
 share_lock() {
-    [ -e /proc/self/fd/5 ] || return 0
+    [ -e /proc/self/fd/4 ] || return 0
     for process in /proc/[0-9]*; do
-        [ "$process/fd/8" -ef /proc/self/fd/5 ] && printf '%s ' "${process#/proc/}"
+        [ "$process/fd/8" -ef /proc/self/fd/4 ] && printf '%s ' "${process#/proc/}"
     done
 }
 end_strays() {
-    cd / && exec 5>&-
+    cd / && exec 4>&-
+    note_sessions
     for process in $(strays); do
-        if [ -e "/proc/$process/fd/8" ]; then exec 5< "/proc/$process/fd/8" && break; fi
+        if [ -e "/proc/$process/fd/8" ]; then exec 4< "/proc/$process/fd/8" && break; fi
     done
     tries=0 signal=TERM
     left="$(strays)$(share_lock)"
@@ -38,6 +39,7 @@ end_strays() {
         if [ "$tries" -eq 0 ] || [ "$signal" = KILL ]; then kill -s "$signal" $left 2>&-; fi
         sleep 0.1
         tries=$((tries + 1))
+        note_sessions
         left="$(strays)$(share_lock)"
     done
     refuse_to_end

@@ -18,19 +18,42 @@ identify() {
     [ ! -s pid ] || read -r _ wrapper wrapper_start command command_start < pid
 }
 
-# What works in a folder of the attempt's name, although its files are not where they were: deleted, moved, or covered by
-# a mount. By one program, as there may be thousands of processes.
+# Where the attempt's files are not where they were (deleted, moved, covered by a mount), its lock's name still tells what
+# came of it: that is open in its wrapper (8), its command (8) and its heart (5). ls reads all of /proc in one program, as
+# there may be thousands of processes.
+lock_holders() {
+    ls -ld /proc/[0-9]*/fd/[58] 2>&- | while read -r line; do
+        case $line in *"/runs/$run/$number/lock" | *"/runs/$run/$number/lock (deleted)") ;; *) continue ;; esac
+        process=${line%%/fd/* -> *}
+        printf '%s ' "${process##*/}"
+    done
+}
+
+# Set $sessions to those in which something has, or had, the lock open. Some of a session close it.
+sessions=
+note_sessions() {
+    for process in $(lock_holders); do
+        { read -r stat < "/proc/$process/stat"; } 2>&- || continue
+        set -- ${stat##*) }
+        sessions="$sessions $4 "
+    done
+}
+
+# What works in a folder of the attempt's name and is of these sessions. Who puts back settings of somebody's server, and
+# that server's restart, work there as well, in sessions of their own and without the lock: they are no strays.
 strays() {
     ls -ld /proc/[0-9]*/cwd 2>&- | while read -r line; do
         case $line in *"/runs/$run/$number" | *"/runs/$run/$number (deleted)") ;; *) continue ;; esac
-        process=${line%% -> *}
-        process=${process%/cwd}
-        printf '%s ' "${process##*/}"
+        process=${line%%/cwd -> *}
+        { read -r stat < "/proc/${process##*/}/stat"; } 2>&- || continue
+        set -- ${stat##*) }
+        case $sessions in *" $4 "*) printf '%s ' "${process##*/}" ;; esac
     done
 }
 
 # The lock that such a process has open is not deleted: the files are somewhere, and may come back.
 is_hidden() {
+    note_sessions
     for process in $(strays); do
         case $(ls -ld "/proc/$process/fd/8" 2>&-) in *"/runs/$run/$number/lock") return 0 ;; esac
     done

@@ -9,12 +9,15 @@ import asyncio
 import os
 import random
 import shlex
+import shutil
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from runners import job
-from runners.clusters.testing import cut_start, is_alive
+from runners.clusters.testing import command_line, cut_start, is_alive, place
 from runners.conftest import PATIENCE_S
 from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.server_settings.testing import Victim, kill_keeper
@@ -142,3 +145,47 @@ async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver,
     os.killpg(command, signal.SIGTERM)
     assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     assert driver.value("work_mem") == "4MB" and not driver.state.exists()
+
+
+@pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "deleted"])
+async def test_a_cancel_of_a_run_without_its_folder_leaves_the_keeper_and_a_restart_of_the_server_alone(
+    restarting, is_moved
+):
+    """Both are stopped meanwhile, as at work for longer than the cancel waits for what it ends."""
+    before = seen(restarting)
+    place = await begun(restarting, SETTINGS, IN_FORCE)
+    folder = restarting.folder(place[2])
+    outsider = subprocess.Popen(["setsid", "sleep", "300"], cwd=folder)
+    keepers = [*in_session_of_keeper(folder), outsider.pid]
+    for keeper in keepers:
+        os.kill(keeper, signal.SIGSTOP)
+    if is_moved:
+        elsewhere = folder.parents[2] / "moved"
+        elsewhere.mkdir()
+        folder.parents[1].rename(elsewhere / "runs")
+    else:
+        shutil.rmtree(folder)
+    await job.cancel(*place, grace_s=1)
+    assert len(keepers) >= 3 and {words_of(keeper)[0] for keeper in keepers} == {"T"}
+    outsider.kill()
+    assert outsider.wait() == -signal.SIGKILL and restarting.value("work_mem") == "6MB"
+    for keeper in keepers[:-1]:
+        os.kill(keeper, signal.SIGCONT)
+    await restarting.until(lambda: not restarting.state.exists())
+    assert seen(restarting) == before
+
+
+def in_session_of_keeper(folder):
+    """Return the processes of the keeper's session, which has the attempt's lock nowhere open."""
+    processes = [process for process in Path("/proc").glob("[0-9]*") if place(process) == folder]
+    keeper = next(process for process in processes if b"server_settings.sh\0hold" in command_line(process))
+    session = words_of(keeper.name)[3]
+    return [int(process.name) for process in processes if words_of(process.name)[3] == session]
+
+
+def words_of(number):
+    """Return what the kernel tells of a process, from its state on; no words of one that has ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return [""] * 4

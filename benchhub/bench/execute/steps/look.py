@@ -41,7 +41,8 @@ async def look(job_: Job) -> Looked:
     if is_gone or (verdict.state == "lost" and job_.spec.cluster):
         # It ends what runs on without its folder, and stops the cluster that a lost one may have left.
         await job.cancel(connections(), job_.target, job_.attempt)
-    return Looked(sight, verdict, await put_back_settings(job_) if verdict.state == "lost" else "")
+    is_over = is_gone or verdict.state == "lost"
+    return Looked(sight, verdict, await put_back_settings(job_) if is_over else "")
 
 
 async def single_look(job_: Job) -> Look:

@@ -11,9 +11,11 @@ import psycopg
 import pytest
 from django.db.models.functions import Now
 
-from benchhub.bench.execute import answers, inspections, jobs, returns
+from benchhub.bench.conftest import PATIENCE_S
+from benchhub.bench.execute import answers, inspections, jobs, loop, returns
 from benchhub.bench.execute.steps import end
 from benchhub.bench.execute.steps.contract import Cancelled, Ended, Looked, Refused, Started, Withdrawn
+from benchhub.bench.execute.steps.look import look
 from benchhub.bench.execute.steps.server import put_back_settings
 from benchhub.bench.models import Attempt, Hold
 from benchhub.bench.models.states import State
@@ -257,6 +259,16 @@ def test_while_former_settings_are_being_put_back_nobody_decides_how_the_run_end
         asyncio.run(put_back_settings(job_))
     with pytest.raises(RemoteFailure, match="are being put back"):
         asyncio.run(end.collect_or_cancel(replace(job_, state=State.COLLECTING)))
+
+
+def test_a_run_whose_folder_is_gone_ends_once_the_former_settings_are_back(under_way, answered):
+    running = replace(under_way[0], state=State.RUNNING)
+    answered(UNDER_WAY)
+    with pytest.raises(RemoteFailure, match="are being put back"):
+        loop.submit(look(running)).result(timeout=PATIENCE_S)
+    answered(REASON)
+    looked = loop.submit(look(running)).result(timeout=PATIENCE_S)
+    assert (looked.verdict.state, looked.unrestored) == ("absent", REASON)
 
 
 def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
