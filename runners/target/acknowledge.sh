@@ -1,7 +1,7 @@
 # The warehouse has what it wants of the attempt: one line stays in the ledger for ever, small evidence stays for
 # $keep_days, and what is over $big bytes goes now. Attempts acknowledged longer ago than that go as a whole.
 set -e
-enter_work
+make_work
 mkdir -p -- "$folder"
 cd -- "$folder"
 if [ -e started ] && [ ! -e rc ] && ! flock -n -s lock true; then

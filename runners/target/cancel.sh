@@ -2,7 +2,7 @@
 # the attempt: TERM, $grace seconds, KILL. The wrapper is spared for $summing_up seconds, in which it writes down how the
 # command ended; one that was stopped, or still sums up what nobody wants any more, would keep the host. A wrapper that
 # was killed leaves a heart, which is ended with it. May be repeated at any time. processes.sh stands before it.
-enter_work
+make_work
 mkdir -p -- "$folder" && cd -- "$folder" || exit 1
 
 # By true, as a special builtin that cannot write would end this shell.

@@ -2,15 +2,14 @@
 # $err_offset and $out_offset on. Of more than $limit bytes only the last ones; a log that got shorter, from its start.
 # The lock is read before the exit code and that before the log: what ends meanwhile never looks lost or short.
 # What cannot be read is not gone: that says nothing of the attempt, and fails.
-enter_work || exit 4
 is_missing() {
     answer=$(ls -d -- "$1" 2>&1) && return 1
     case $answer in *': No such file or directory' | *': Not a directory') return ;; esac
     echo "its folder cannot be read: $answer" >&2
     exit 4
 }
-# Where the folder is missing, the work directory has no such files: all is absent.
-if [ -d "$folder" ]; then cd -- "$folder" || exit 4; else is_missing "$folder" || true; fi
+# Where the folder is missing, all is absent: /proc has no such files.
+if [ -d "$folder" ]; then cd -- "$folder" || exit 4; else is_missing "$folder" || true; cd /proc || exit 4; fi
 [ -e started ] || is_missing started || true
 first_line() { [ ! -e "$1" ] || head -n 1 -- "$1"; }
 last_line() { [ ! -e "$1" ] || tail -n 1 -- "$1"; }

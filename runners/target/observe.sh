@@ -1,7 +1,7 @@
 # Begins to note the counters of the server's machine in observed/$run-$number, once however often it is asked to. The
 # collector ends after $most_s seconds, whatever happens. What earlier runs left is removed a day later.
 set -e
-enter_work
+make_work
 find observed -mindepth 1 -maxdepth 1 -type d -mtime +1 -exec rm -rf {} + 2> /dev/null || true
 mkdir -p -- "observed/$run-$number"
 cd -- "observed/$run-$number"

@@ -1,7 +1,7 @@
 # A visit to a build: $purpose is collect (the end of its log, what it was built of) or remove. Prints sections that begin
 # with a record separator and a name. Set before: work, run, number, digest, purpose, most (bytes of the log), and the functions
 # of source_build_mark.sh.
-enter_work || exit 1
+make_work || exit 1
 home=$work/builds/$digest
 section() { printf '\036%s\n' "$1"; }
 refuse() { section refused; echo "$1"; exit 0; }

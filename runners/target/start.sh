@@ -24,7 +24,7 @@ for tool in flock setsid sha256sum timeout; do
         exit 3
     }
 done
-enter_work
+make_work
 mkdir -p -- "$folder" bin
 cd -- "$folder"
 

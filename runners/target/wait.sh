@@ -1,7 +1,6 @@
 # Returns when the attempt has ended or after $seconds. Only end.lock is waited for, and shared: a waiter never
 # stands in the way of a start, nor of another waiter. Every $every seconds until then it says that the lock is held,
 # how long the files are that tell of progress, and for how many seconds the command has run.
-enter_work
 cd -- "$folder" 2> /dev/null || { echo absent; exit 0; }
 [ -e started ] || { echo absent; exit 0; }
 age_s() { read -r begin < hb && read -r uptime _ < /proc/uptime && echo $((${uptime%.*} - ${begin%.*})); }

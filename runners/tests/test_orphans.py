@@ -14,6 +14,7 @@ import pytest
 from runners import job, verdict
 from runners.conftest import Bench, fake_spec
 from runners.job import StartOutcome
+from runners.server_settings.put_back import put_back
 from runners.ssh import RemoteFailure
 from runners.tests.processes import heart, in_folder, is_alive, is_written, pids, wake_heart
 from runners.verdict import judge
@@ -214,10 +215,12 @@ async def test_a_load_whose_work_directory_was_moved_goes_on_and_is_collected_on
     await bench.until(lambda: is_written(bench.folder / "hb"))
     moved = bench.work.with_name(f"{bench.work.name}-moved")
     bench.work.rename(moved)
+    assert not await job.wait_for_end(bench.connections, bench.target, bench.attempt, timeout_s=1)
     look = await bench.look()
     assert (look.started, look.is_hidden) == (False, True)
     assert judge(look, suspected=True, boot_id_at_start=None).state == "running"
-    shutil.rmtree(bench.work)  # the look has made it anew
+    assert await put_back(bench.connections, bench.target, str(bench.work)) == ""
+    assert not bench.work.exists()  # a person would move the folder into it
     moved.rename(bench.work)
     (bench.folder / "over").touch()
     assert await bench.ended()
