@@ -129,9 +129,14 @@ def moved(rig, site, system):
     return *runs, elsewhere
 
 
-def test_a_load_whose_folder_was_moved_is_collected_once_that_is_back(site, moved, ends_once):
+def test_a_load_that_ended_while_its_folder_was_elsewhere_is_collected_once_that_is_back(rig, site, moved, ends_once):
     first, after, elsewhere = moved
-    elsewhere.rename(site.machine.work_directory / "runs")
+    until(lambda: contact_error(first).startswith("Its load has ended"), 40 + BEATS_S)
+    time.sleep(rig.lease_s)  # several looks
+    assert [rows.state(run) for run in (first, after)] == ["running", "queued"]
+    place = site.machine.work_directory / "runs"
+    assert not place.exists()
+    elsewhere.rename(place)
     until(lambda: contact_error(first) == "")
     ends_once([first, after])
 

@@ -13,6 +13,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
+from benchhub.analysis import words
 from benchhub.bench.models import Attempt, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
@@ -46,7 +47,7 @@ from .steps.contract import (
     Uncollectable,
     Withdrawn,
 )
-from .steps.look import live_tps
+from .steps.look import PUT_BACK_WITHIN, live_tps
 from .steps.watch import Wake, watch
 
 logger = logging.getLogger(__name__)
@@ -54,10 +55,21 @@ logger = logging.getLogger(__name__)
 CONTACT: dict[str, Any] = {"last_contact_at": Now(), "unreachable_since": None}
 WITHDRAWN = "Its start had been taken back on the host already: the next one is another attempt."
 BUSY = "Another job still runs on the host; the run starts when it has ended."
-FOLDER_GONE = "Its folder is gone from its host, or was emptied: nothing can be collected. Its load was ended there."
+FOLDER_GONE = (
+    "Its folder is gone from where it was on its host, or was emptied: nothing can be collected. What still ran of its"
+    " load there was ended."
+)
 HIDDEN = (
     "Its load goes on, but its folder is not where it was: put the work directory back to where it was on the host, or"
     " cancel the run."
+)
+AWAITED = (
+    "Its load has ended, and its folder is not where it was: put the work directory back to where it was on the host by"
+    " {}, and its results are collected, or cancel the run. After that the run is lost."
+)
+NOT_PUT_BACK = (
+    "Its folder was moved on its host under its load, and was not back"
+    f" {words.duration(PUT_BACK_WITHIN.total_seconds())} after the load was last seen in it: nothing was collected."
 )
 UNGUARDED = (
     "The process that guards a load on its host was killed or stopped there, while the load went on: something on the"
@@ -201,7 +213,12 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
     """Write a look; return the collection, under the same claim, where the job has finished."""
     look, state = looked.look, looked.verdict.state
     with queue.fenced(job_.claim) as run:
+        if looked.is_awaited:
+            _await_folder(job_)
+            return None
         Attempt.objects.filter(run=run, ended_at=None, boot_id="").update(boot_id=look.boot_id)
+        if look.is_hidden or (look.started and job_.hidden_at):
+            Attempt.objects.filter(run=run, ended_at=None).update(hidden_at=Now() if look.is_hidden else None)
         if state == "running" and run.state == State.STARTING:
             queue.move(run, State.RUNNING, "It had begun before its start was confirmed.", job_.claim.fence)
         if state == "finished":
@@ -230,10 +247,18 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
     return None
 
 
+def _await_folder(job_: Job) -> None:
+    """Have the run wait for a folder that was moved under its load, and say until when."""
+    assert job_.hidden_at is not None
+    sentence = AWAITED.format(f"{job_.hidden_at + PUT_BACK_WITHIN:%Y-%m-%d %H:%M} UTC")
+    queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=sentence)
+
+
 def _write_lost(run: Run, job_: Job, looked: Looked) -> None:
     """End a run that is lost; where its folder went under the load, its hosts rest until that has ended."""
     if looked.verdict.state == "absent" and run.state == State.RUNNING:
-        queue.finish(run, job_.claim, State.LOST, FOLDER_GONE, ORPHAN_ENDS_S)
+        reason = NOT_PUT_BACK if job_.hidden_at else FOLDER_GONE
+        queue.finish(run, job_.claim, State.LOST, reason, ORPHAN_ENDS_S)
     else:
         queue.finish(run, job_.claim, State.LOST, looked.verdict.reason)
 

@@ -142,6 +142,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         offset=watch.progress_offset,
         out_offset=watch.out_offset,
         boot_id=attempt.boot_id,
+        hidden_at=attempt.hidden_at,
         cancel_asked=run.cancel_asked_at is not None,
         host_before=attempt.host_before,
         to_probe=_stale_hosts(targets) if is_starting else {},

@@ -87,8 +87,9 @@ def is_quiet(job_: Job, future: Future[Answer]) -> bool:
     if future.exception() is not None or not isinstance(answer := future.result(), Looked):
         return False
     look = answer.look
-    is_same = answer.verdict.state == "running" and look.boot_id == job_.boot_id and not job_.away
-    return is_same and not look.is_hidden and not look.chunk and not look.out_chunk
+    is_same = answer.verdict.state == "running" and look.boot_id == job_.boot_id
+    was_well = not job_.away and not job_.hidden_at
+    return is_same and was_well and not look.is_hidden and not look.chunk and not look.out_chunk
 
 
 def write(quiet: Sequence[tuple[Job, Looked]], after: timedelta) -> None:

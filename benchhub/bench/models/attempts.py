@@ -19,6 +19,9 @@ class Attempt(models.Model):
     host_before = models.JSONField(null=True, blank=True)
     returncode = models.IntegerField(null=True)
     ended_at = models.DateTimeField(null=True)
+    hidden_at = models.DateTimeField(
+        null=True, help_text="When its load was last seen at work in a folder that was not where it should be."
+    )
     outcome = models.CharField(max_length=12, blank=True)
     reason = models.TextField(blank=True)
     acknowledged_at = models.DateTimeField(null=True, help_text="The target knows that it may clean up.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from benchhub.bench.queue.queue import Claim
@@ -20,6 +21,7 @@ class Job:
     """All that a step on the target needs to know, as plain data.
 
     `earlier` are the numbers of attempts of which nothing was collected: something of them may begin yet.
+    `hidden_at`: when its load was last seen at work in a folder that was not where it should be.
     `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
     start any more, if that is so: it goes back to the queue unless it has begun. `blocked` says why nothing may be
     started for now: what has begun is looked after all the same, by its driver alone.
@@ -41,6 +43,7 @@ class Job:
     to_probe: Mapping[int, tuple[Target, list[str]]]
     hosts: Mapping[int, Target]
     earlier: tuple[int, ...] = ()
+    hidden_at: datetime | None = None
     away: frozenset[int] = frozenset()
     too_late: str = ""
     blocked: str = ""
@@ -74,11 +77,15 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """`unrestored` says why a lost attempt's change of a server could not be put back; empty where it could."""
+    """`unrestored` says why a lost attempt's change of a server could not be put back; empty where it could.
+
+    `is_awaited`: its folder was moved under its load, and nothing is done there as long as it may be put back.
+    """
 
     look: Look
     verdict: Verdict
     unrestored: str = ""
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 from benchhub.analysis import words
 from benchhub.bench.execute.connections import connections
@@ -15,6 +16,8 @@ from .contract import Job, Looked
 from .server import put_back_settings
 
 SECOND_LOOK_S = 0.5
+# Time for a person to put a folder back that was moved under a load; other runs wait for the host meanwhile.
+PUT_BACK_WITHIN = timedelta(hours=4)
 OVERDUE = (
     "It had not ended within its deadline of {}, and what was to end it on its host had been killed there. BenchHub"
     " ended it; it left no exit code."
@@ -37,12 +40,19 @@ async def look(job_: Job) -> Looked:
         verdict = judge(sight, suspected=True, boot_id_at_start=job_.boot_id or None)
     if verdict.state == "lost" and is_overdue:
         verdict = Verdict("lost", OVERDUE.format(words.duration(job_.spec.deadline_s)))
+    if verdict.state == "absent" and awaits_folder(job_):
+        return Looked(sight, verdict, is_awaited=True)
     is_gone = verdict.state == "absent" and job_.state == State.RUNNING
     if is_gone or (verdict.state == "lost" and job_.spec.cluster):
         # It ends what runs on without its folder, and stops the cluster that a lost one may have left.
         await job.cancel(connections(), job_.target, job_.attempt)
     is_over = is_gone or verdict.state == "lost"
     return Looked(sight, verdict, await put_back_settings(job_) if is_over else "")
+
+
+def awaits_folder(job_: Job) -> bool:
+    """Tell whether the folder of the run was moved under its load so lately that a person may put it back."""
+    return job_.hidden_at is not None and datetime.now(UTC) < job_.hidden_at + PUT_BACK_WITHIN
 
 
 async def single_look(job_: Job) -> Look:

@@ -2,6 +2,8 @@
 
 import asyncio
 from concurrent.futures import Future
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db.models import Q
@@ -9,8 +11,9 @@ from django.db.models import Q
 from benchhub.analysis.doubts.bound import MOST
 from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
-from benchhub.bench.execute import answers, jobs, visits
+from benchhub.bench.execute import answers, jobs, looks, visits
 from benchhub.bench.execute.steps.contract import Ended, Looked
+from benchhub.bench.execute.steps.look import awaits_folder
 from benchhub.bench.models import Attempt, Hold, Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
@@ -47,11 +50,12 @@ def ended(job_, printed, stderr=b"", remarks=()):
     return Ended(Collected(outputs, {}, dict(enumerate(remarks))), None, read)
 
 
-def begun(**values):
-    """Return a run under way, its attempt, and the job of its end."""
+def begun(state=State.QUEUED, **values):
+    """Return a run, its attempt, and the job of its end."""
     host, hardware = testing.make_host(), Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
     system = testing.make_system("16", host, hardware)
-    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec(**values))
+    spec = testing.whole_spec(**values)
+    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, state=state, spec=spec)
     attempt, watch = Attempt.objects.create(run=run, number=1), Watch.objects.create(run=run)
     return run, attempt, jobs.make_job(run, queue.Claim(run.pk, watch.fence), attempt)
 
@@ -146,6 +150,55 @@ def test_a_host_rests_until_a_load_whose_folder_was_deleted_has_ended_and_goes_o
     run.refresh_from_db()
     assert (run.state, run.reason) == (State.LOST, reason or answers.FOLDER_GONE)
     assert list(Hold.objects.values_list("run", "rest_s")) == ([(None, rest_s)] if rest_s else [])
+
+
+@pytest.fixture
+def unwatched(monkeypatch):
+    """Have nobody wait for the end of a load that no host has."""
+    monkeypatch.setattr(answers, "watch", lambda *_: None)
+
+
+def test_a_run_waits_for_a_folder_that_was_moved_under_its_load_and_is_lost_where_nobody_puts_it_back(unwatched):
+    run, attempt, job_ = begun(State.RUNNING)
+    absent = Verdict("absent", "")
+    written(job_, Looked(replace(LOOK, is_hidden=True), Verdict("running")))
+    hidden_at = Attempt.objects.get(pk=attempt.pk).hidden_at
+    job_ = replace(job_, hidden_at=hidden_at)
+    assert Watch.objects.get(run=run).contact_error == answers.HIDDEN and awaits_folder(job_)
+    written(job_, Looked(LOOK, absent, is_awaited=True))
+    until = f"{hidden_at + timedelta(hours=4):%Y-%m-%d %H:%M} UTC"
+    assert f"put the work directory back to where it was on the host by {until}" in sentence_of(run)
+    assert (Run.objects.get(pk=run.pk).state, attempt.pk) == (State.RUNNING, run.attempts.get(ended_at=None).pk)
+    late = replace(job_, hidden_at=hidden_at - timedelta(hours=4))
+    assert not awaits_folder(late) and not awaits_folder(replace(job_, hidden_at=None))
+    written(late, Looked(LOOK, absent))
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (State.LOST, answers.NOT_PUT_BACK)
+    assert "was not back 4 h after the load was last seen in it" in run.reason
+
+
+def test_a_folder_that_is_back_under_its_load_is_one_that_was_never_away(unwatched):
+    run, attempt, job_ = begun(State.RUNNING)
+    written(job_, Looked(replace(LOOK, is_hidden=True), Verdict("running")))
+    job_ = replace(job_, hidden_at=Attempt.objects.get(pk=attempt.pk).hidden_at)
+    back = Looked(replace(LOOK, started=True, lock_held=True), Verdict("running"))
+    assert not looks.is_quiet(job_, arrived(back))
+    written(job_, back)
+    assert (Attempt.objects.get(pk=attempt.pk).hidden_at, sentence_of(run)) == (None, "")
+
+
+def arrived(answer):
+    future: Future[object] = Future()
+    future.set_result(answer)
+    return future
+
+
+def written(job_, answer):
+    answers._write_answer(job_, answer, print)
+
+
+def sentence_of(run):
+    return Watch.objects.get(run=run).contact_error
 
 
 def visit(host, answer):
