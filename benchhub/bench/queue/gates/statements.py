@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.query import RawQuerySet
 
@@ -68,12 +68,10 @@ APART = (
 """
 )
 OF_FREE = FIRST_OF_ALIKE.format(systems=OF_FREE_DRIVERS)
-# So many of the first in the queue may be promised what they need; the others move up.
-FIRST_IN_QUEUE = f"""
-    SELECT run.id FROM bench_run AS run JOIN bench_experiment AS experiment ON experiment.id = run.experiment_id
-    WHERE run.id IN ({FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS)})
-    ORDER BY experiment.priority DESC, coalesce(experiment.place, experiment.id), experiment.id, run.position LIMIT 200
-"""  # nosec B608  # made of constants
+# So many runs may be promised what they need, the first in the queue; the others move up.
+MOST_PROMISED = 200
+MOST_WAITING = 10_000_000  # more than ever wait: under a limit the database asks gates after it has sorted, not before
+STOPPED = ("experiment_paused", "host_paused", "untrusted")  # gates that are columns of few rows
 WAITING_FIELDS = (
     *("id", "experiment_id", "system_id", "kind", "clients", "repeat", "rate_tps", "state", "started_at", "expected_s"),
 )
@@ -133,12 +131,11 @@ def next_contended() -> list[Run]:
     They come in the order of the queue, and are those that others may overtake: they need two hosts, or data sets
     that belong to others.
     """
-    keys = _keys(_statement_of_overtaken())
+    statement, values = _statement_of_overtaken()
+    keys = _keys((statement, (*values, MOST_PROMISED)))
     if not keys:
         return []
-    may_be_shut = (*CONTENTION, "occupied")
-    runs = with_gates(Run.objects.queued().filter(pk__in=keys)).filter(Q(gate_busy=True) | Q(gate_occupied=True))
-    runs = runs.filter(**{f"gate_{gate.name}": False for gate in GATES if gate.name not in may_be_shut})
+    runs = Run.objects.queued().filter(pk__in=keys).annotate(gate_occupied=truth(is_occupied()))
     first = runs.order_by("experiment", DRIVER, "position").distinct("experiment", DRIVER)
     unread = (f"{host}__{name}" for host in (DRIVER, SERVER) for name in ("private_key", "facts"))
     return sorted(first.select_related("experiment", DRIVER, SERVER).defer("spec", *unread), key=_place)
@@ -203,8 +200,18 @@ def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
 
 @cache
 def _statement_of_overtaken() -> Statement:
-    """Find the candidates, of the first in the queue, that need two hosts, or data sets that belong to others."""
-    return candidates(FIRST_IN_QUEUE).filter(IS_APART | is_occupied()).values("pk").query.sql_with_params()
+    """Find the first in the queue that wait only until what others take from them, two hosts or data sets, is free.
+
+    What people have stopped is left out by columns, of all; the other gates are asked of one run after the other in the
+    order of the queue, until as many have been found as the limit says, which goes with the statement.
+    """
+    going = {f"gate_{name}": False for name in STOPPED}
+    others = [f"gate_{gate.name}" for gate in GATES if gate.name not in (*STOPPED, *CONTENTION, "occupied")]
+    waiting = with_gates(candidates().filter(IS_APART | is_occupied())).filter(**going).order_by(*QUEUE_ORDER)
+    rows = waiting.values("id", "gate_busy", "gate_occupied", *others)[:MOST_WAITING]
+    statement, values = rows.query.sql_with_params()
+    conditions = " AND ".join(("(gate_busy OR gate_occupied)", *(f"NOT {name}" for name in others)))
+    return f"SELECT id FROM ({statement}) AS run WHERE {conditions} LIMIT %s", values  # nosec B608  # Django's own
 
 
 @cache

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from benchhub.bench.models import ExperimentSystem, Promise, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, promises, queue
+from benchhub.bench.queue.gates import statements
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
 
 pytestmark = pytest.mark.django_db
@@ -192,3 +193,25 @@ def test_what_is_asked_of_the_queue_does_not_grow_with_systems_of_which_no_run_w
         new_system(server, driver, label=label)
     assert statements[0] == statements[1]
     assert gates.has_apart() is False
+
+
+@pytest.mark.parametrize("reason", ["experiment", "host", "needs none"])
+def test_runs_that_are_promised_nothing_take_no_place_among_the_first(apart, smaller, server, reason, monkeypatch):
+    """Some stand first that are stopped, or need one host alone; the one that needs two comes after them."""
+    monkeypatch.setattr(statements, "MOST_PROMISED", 2)
+    new_run(new_experiment(), smaller[0], 1, expected_s=600)
+    assert len(reserved()) == 1
+    for number in range(3):
+        spare = new_host(f"spare {number}")
+        system = smaller[0] if reason == "needs none" else new_system(server, spare, label=spare.name)
+        first = new_run(new_experiment(priority=9), system, 1, expected_s=60)
+        if reason == "experiment":
+            queue.pause(first.experiment, "by ada")
+        elif reason == "host":
+            spare.pause()
+    urgent = new_run(new_experiment(priority=5), apart, 1, expected_s=60)
+    assert reserved() == {}
+    assert set(Promise.objects.values_list("run", flat=True)) == {urgent.pk}
+    too_long = new_run(new_experiment(), smaller[1], 1, expected_s=3600)
+    assert reserved() == {}
+    assert "nothing later starts there before it" in reasons(too_long)
