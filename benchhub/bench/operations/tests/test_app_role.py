@@ -1,11 +1,16 @@
 """Whoever has the application's role tries to undo the audit log, and what was published."""
 
+from importlib import import_module
+
 import psycopg
 import pytest
 from django.core.management import CommandError
 from django.db import connection
 
+from benchhub.bench import testing
 from benchhub.bench.management.commands.prepare import app_role
+from benchhub.bench.models import EndedTally
+from benchhub.catalog.models import Hardware
 
 NAME, PASSWORD = "benchhub_app_of_a_test", "pa:ss'w@rd"
 TABLES = ("accounts_entry", "reports_snapshot", "reports_projection")
@@ -88,6 +93,23 @@ def test_the_role_of_the_application_may_back_up_all_that_there_is(role):
             role.execute(f'LOCK TABLE "{table}" IN ACCESS SHARE MODE')
         for (sequence,) in sequences:
             role.execute(f'SELECT last_value FROM "{sequence}"')
+
+
+def test_the_role_ends_runs_while_the_upgrade_that_tallies_them_is_under_way(role):
+    """Until the last of its migrations is over the role has the rights that it had, and those that they give it."""
+    machine = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    system = testing.make_system("18", testing.make_host(), machine)
+    testing.make_run(testing.make_experiment([system]), system, 1, 1)
+    migration = import_module("benchhub.bench.migrations.0030_ended_runs_are_tallied")
+    end = "UPDATE bench_run SET state = 'cancelled', ended_at = now()"
+    with connection.cursor() as cursor:
+        cursor.execute(f"REVOKE ALL ON bench_endedtally, bench_runtally FROM {NAME}")
+        with pytest.raises(NOT_ALLOWED):
+            role.execute(end)
+        cursor.execute(migration.GRANTS)
+    role.execute(end)
+    assert EndedTally.objects.get().runs == 1
+    assert role.execute("SELECT sum(runs) FROM bench_runtally").fetchone() == (1,)
 
 
 def test_the_owner_is_no_role_of_the_application(transactional_db):
