@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.db import transaction
@@ -16,9 +17,9 @@ MOST_RETURNS = 2
 MISSING = "Its server had another data set, or none: it waits until its own is loaded."
 
 
-def load_anew() -> int:
-    """Put a load before each run that waits for nothing else; returns how many runs were planned."""
-    runs = Run.objects.filter(pk__in=gates.keys_without_data()).select_related("experiment", "system__instance")
+def load_anew(drivers: Sequence[int]) -> int:
+    """Put a load before each run of these drivers that waits for nothing else; returns how many runs were planned."""
+    runs = Run.objects.filter(pk__in=gates.keys_without_data(drivers)).select_related("experiment", "system__instance")
     return sum(queue.or_pause(run.experiment, partial(_put_before, run), "load its data set anew") for run in runs)
 
 

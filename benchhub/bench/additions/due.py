@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchhub.bench.plan import growth
-from benchhub.bench.queue import queue
+from benchhub.bench.queue import gates, queue
 
 from . import builds, data_sets
 
@@ -12,5 +12,7 @@ def reserve() -> list[int]:
     """Plan what has become due, then reserve what may run, builds first; returns the keys of the runs reserved."""
     growth.grow()
     builds.take_turns()
-    data_sets.load_anew()  # where the rest of a host is over, which builds have ended
-    return queue.reserve()
+    # Read once: where a run ends after loads are planned the next may lack its data, and a later one would overtake it.
+    drivers = gates.free_drivers()
+    data_sets.load_anew(drivers)
+    return queue.reserve(drivers)

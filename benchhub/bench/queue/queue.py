@@ -7,7 +7,7 @@ Times are the database's, never a worker's clock.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -76,14 +76,15 @@ def move(run: Run, state: State, reason: str = "", fence: int = 0) -> None:
 # --- reserving -----------------------------------------------------------------------------------------------
 
 
-def reserve() -> list[int]:
-    """Reserve the next run of every driver that may start one now; returns their keys."""
+def reserve(drivers: Sequence[int] | None = None) -> list[int]:
+    """Reserve the next run of every driver that may start one now, or of these alone; returns their keys."""
     stop_failing()
     judge_canaries()
     tenancies.end()
     end_rests()
     action = "reserve a run of it"
-    keys = [run.pk for run in _next_of_each_driver() if or_pause(run.experiment, partial(_reserve, run), action)]
+    runs = _next_of_each(gates.free_drivers() if drivers is None else drivers)
+    keys = [run.pk for run in runs if or_pause(run.experiment, partial(_reserve, run), action)]
     promises.renew()
     return keys
 
@@ -95,9 +96,9 @@ def end_rests() -> None:
     Hold.objects.filter(is_over, run=None, build=None).delete()
 
 
-def _next_of_each_driver() -> list[Run]:
+def _next_of_each(drivers: Sequence[int]) -> list[Run]:
     """Return each driver's next run in the order of the queue: of two that want one server the first gets it."""
-    keys = gates.keys_of_next()
+    keys = gates.keys_of_next(drivers)
     return list(
         Run.objects.filter(pk__in=keys)
         .select_related("experiment", "system__driver", "system__instance__host")

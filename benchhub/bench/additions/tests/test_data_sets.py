@@ -69,10 +69,10 @@ def test_a_run_whose_server_has_other_data_by_now_gets_a_load_before_it(systems)
     experiment = planned(systems[:1])
     assert kinds(experiment) == [("measure", 1), ("measure", 2)]
     load_data(systems[0], 77)
-    assert data_sets.load_anew() == 1
+    assert data_sets.load_anew(gates.free_drivers()) == 1
     assert kinds(experiment) == [("load", 0), ("measure", 1), ("measure", 2)]
     assert list(experiment.runs.order_by("position").values_list("position", flat=True)) == [1, 2, 3]
-    assert data_sets.load_anew() == 0
+    assert data_sets.load_anew(gates.free_drivers()) == 0
 
 
 def test_the_warm_up_of_a_plan_comes_again_after_the_load_and_counts_on(systems):
@@ -83,7 +83,7 @@ def test_the_warm_up_of_a_plan_comes_again_after_the_load_and_counts_on(systems)
         run.refresh_from_db()
         execute(run)
     load_data(systems[0], 77)
-    assert data_sets.load_anew() == 2
+    assert data_sets.load_anew(gates.free_drivers()) == 2
     assert kinds(experiment) == [("warmup", 2), ("load", 0), ("warmup", 2), ("measure", 1), ("measure", 2)]
     assert list(experiment.runs.filter(kind="warmup").order_by("position").values_list("repeat", flat=True)) == [1, 2]
 
@@ -91,12 +91,12 @@ def test_the_warm_up_of_a_plan_comes_again_after_the_load_and_counts_on(systems)
 def test_nothing_is_loaded_where_the_data_are_right_or_not_known(systems):
     experiment = planned(systems[:1])
     assert kinds(experiment)[0] == ("load", 0)
-    assert data_sets.load_anew() == 0
+    assert data_sets.load_anew(gates.free_drivers()) == 0
     load_data(systems[0], 10)
     again = planned(systems[:1])
-    assert data_sets.load_anew() == 0
+    assert data_sets.load_anew(gates.free_drivers()) == 0
     DataSet.objects.all().delete()
-    assert data_sets.load_anew() == 0
+    assert data_sets.load_anew(gates.free_drivers()) == 0
     assert kinds(again)[0] == ("measure", 1)
 
 
@@ -132,6 +132,22 @@ def test_a_run_goes_back_behind_a_load_twice_and_not_for_ever(systems):
     assert not data_sets.may_return(run)
     load = planned(systems[:1], scale=20).runs.get(kind="load")
     assert not data_sets.may_return(load)
+
+
+def test_a_run_that_lacks_its_data_is_not_overtaken_where_its_host_ends_while_loads_are_planned(systems):
+    load_data(systems[0], 10)
+    load_data(systems[1], 10)
+    under_way = planned(systems[1:])
+    [key] = due.reserve()
+    lacks = planned(systems[:1], priority=9)
+    load_data(systems[0], 77)
+    drivers = gates.free_drivers()
+    execute(Run.objects.get(pk=key))
+    assert data_sets.load_anew(drivers) == 0
+    assert queue.reserve(drivers) == []
+    [key] = due.reserve()
+    assert key == lacks.runs.get(kind="load").pk
+    assert under_way.runs.queued().exists()
 
 
 EXPERIMENTS = st.lists(

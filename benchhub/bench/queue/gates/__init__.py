@@ -4,10 +4,20 @@ from .data import is_occupied
 from .exclusive import in_force
 from .needs import MARGIN_S, host_resources, hosts, needed, resources
 from .registry import CONTENTION, GATES, Gate, ready, sentences, with_gates
-from .statements import ALIKE, candidates, gated, has_apart, is_open, keys_of_next, keys_without_data, next_contended
+from .statements import (
+    ALIKE,
+    candidates,
+    free_drivers,
+    gated,
+    has_apart,
+    is_open,
+    keys_of_next,
+    keys_without_data,
+    next_contended,
+)
 
 __all__ = [
-    "ALIKE", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "gated", "has_apart", "host_resources", "hosts",
-    "in_force", "is_occupied", "is_open", "keys_of_next", "keys_without_data", "needed", "next_contended", "ready",
-    "resources", "sentences", "with_gates",
+    "ALIKE", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "free_drivers", "gated", "has_apart",
+    "host_resources", "hosts", "in_force", "is_occupied", "is_open", "keys_of_next", "keys_without_data", "needed",
+    "next_contended", "ready", "resources", "sentences", "with_gates",
 ]  # fmt: skip

@@ -58,7 +58,10 @@ FIRST_OF_ALIKE = (
 """
 )
 ALL_SYSTEMS = "true"
-OF_FREE_DRIVERS = "NOT EXISTS (SELECT FROM bench_hold AS hold WHERE hold.resource = 'host:' || system.driver_id)"
+FREE_DRIVERS = """
+    SELECT host.id FROM catalog_host AS host
+    WHERE NOT EXISTS (SELECT FROM bench_hold AS hold WHERE hold.resource = 'host:' || host.id)
+"""
 APART = (
     WAITING_SYSTEMS
     + """
@@ -67,7 +70,7 @@ APART = (
     WHERE instance.host_id IS DISTINCT FROM system.driver_id LIMIT 1
 """
 )
-OF_FREE = FIRST_OF_ALIKE.format(systems=OF_FREE_DRIVERS)
+OF_DRIVERS = FIRST_OF_ALIKE.format(systems="system.driver_id = ANY(%s)")
 # So many runs may be promised what they need, the first in the queue; the others move up.
 MOST_PROMISED = 200
 MOST_WAITING = 10_000_000  # more than ever wait: under a limit the database asks gates after it has sorted, not before
@@ -79,33 +82,39 @@ Statement = tuple[str, tuple[Any, ...]]
 KEYS: list[int] = []  # in the values of a statement: the place of keys that go with it
 
 
-def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS)) -> RunQuerySet:
+def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS), *first_values: object) -> RunQuerySet:
     """Return the queued runs among which the next one is: of those that are alike the first, and the first granted.
 
     Gates are asked of these alone, of which there are as many whether ten runs wait or ten thousand. What a run would
     change stands in its spec, which is not read of all: only where the first waits for a grant is another looked for.
-    `first` is the statement that finds the first of those that are alike, made of the constants of this module.
+    `first` is the statement that finds the first of those that are alike, made of the constants of this module, and
+    `first_values` are what goes with it.
     """
     ungranted = Run.objects.filter(is_ungranted(), pk__in=RawSQL("SELECT id FROM first_keys", ()))
     granted = Run.objects.queued().annotate(is_ungranted=truth(is_ungranted())).filter(is_ungranted=False)
     others, values = _first_of_alike(granted.filter(system__in=ungranted.values("system"))).query.sql_with_params()
     # Both in one subquery: with two of them the database would go through all that wait.
     both = f"WITH first_keys AS MATERIALIZED ({first}) SELECT id FROM first_keys UNION ALL ({others})"  # nosec B608
-    return Run.objects.queued().filter(pk__in=RawSQL(both, values))  # nosec B611  # constants, and Django's own
+    return Run.objects.queued().filter(pk__in=RawSQL(both, (*first_values, *values)))  # nosec B611  # constants, and Django's own
 
 
 def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
     return runs.order_by(*ALIKE, "position").distinct(*ALIKE).values("pk")
 
 
-def keys_of_next() -> list[int]:
+def free_drivers() -> list[int]:
+    """Return the keys of the hosts that neither a run nor a build nor a rest has now."""
+    return _keys((FREE_DRIVERS, ()))
+
+
+def keys_of_next(drivers: Sequence[int]) -> list[int]:
     """Return the key of each driver's first run, by the order of the queue, that nothing keeps from starting now."""
-    return _keys(_statement_of_next(), _keys(_statement_of_free()))
+    return _keys(_statement_of_next(), _keys(_statement_of_drivers(), drivers))
 
 
-def keys_without_data() -> list[int]:
+def keys_without_data(drivers: Sequence[int]) -> list[int]:
     """Return the key of the next run of each system of an experiment that waits for nothing but a load of its data."""
-    return _keys(_statement_without_data(), _keys(_statement_of_other_data()))
+    return _keys(_statement_without_data(), _keys(_statement_of_other_data(), drivers))
 
 
 def is_open(run: Run) -> bool:
@@ -157,9 +166,9 @@ def _statement_with_gates() -> tuple[str, tuple[Any, ...]]:
 
 
 @cache
-def _statement_of_free() -> Statement:
-    """Find the candidates whose driver has no run now."""
-    return candidates(OF_FREE).values("pk").query.sql_with_params()
+def _statement_of_drivers() -> Statement:
+    """Find the candidates of these drivers."""
+    return candidates(OF_DRIVERS, KEYS).values("pk").query.sql_with_params()
 
 
 @cache
@@ -170,10 +179,10 @@ def _statement_of_next() -> Statement:
 
 @cache
 def _statement_of_other_data() -> Statement:
-    """Find the candidates on instances with a data set of another recipe; of busy drivers that has time."""
+    """Find the candidates of these drivers on instances with a data set of another recipe."""
     others = DataSet.objects.filter(instance=OuterRef("system__instance"), replaced_at=None)
     others = others.exclude(recipe_digest=OuterRef("experiment__recipe_digest"))
-    planned = candidates(OF_FREE).exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
+    planned = candidates(OF_DRIVERS, KEYS).exclude(kind=Run.Kind.LOAD).exclude(experiment__recipe_digest="")
     return planned.filter(Exists(others)).values("pk").query.sql_with_params()
 
 

@@ -241,7 +241,7 @@ def test_gates_are_asked_of_the_first_of_runs_that_are_alike(run):
     assert set(gates.candidates()) == {run, longer, other}
     Run.objects.filter(pk=run.pk).update(state="cancelled")
     assert set(gates.candidates()) == {later[0], longer, other}
-    assert gates.keys_of_next() == [later[0].pk]
+    assert gates.keys_of_next(gates.free_drivers()) == [later[0].pk]
 
 
 def reads_of_a_tick():
@@ -279,7 +279,7 @@ def test_a_run_that_waits_for_a_grant_holds_up_none_that_needs_less(host, grant,
         new_run(experiment, system, position, expected_s=600, spec={"server_settings": change})
         for position, change in enumerate(changes, start=1)
     )
-    assert gates.keys_of_next() == [run.pk]
+    assert gates.keys_of_next(gates.free_drivers()) == [run.pk]
     Instance.objects.update(grant=grant)
-    assert gates.keys_of_next() == [later.pk]
+    assert gates.keys_of_next(gates.free_drivers()) == [later.pk]
     assert set(gates.candidates()) == {run, later}
