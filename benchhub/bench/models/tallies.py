@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 
 from django.db import connection, models, transaction
@@ -13,7 +14,9 @@ from .states import State
 # Runs that agree in these columns are alike.
 ALIKE = ("experiment_id", "system_id", "protocol_digest", "kind", "clients", "rate_tps", "state", "is_aside")
 SUMS = ("runs", "load_s", "timed", "taken", "timed_load_s")
-Of = partial(models.ForeignKey, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+Reference = partial(
+    models.ForeignKey, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+)
 
 
 class Alike(models.Model):
@@ -23,9 +26,9 @@ class Alike(models.Model):
     experiment, system and protocol: those of the runs do.
     """
 
-    experiment = Of("bench.Experiment")
-    system = Of("bench.System")
-    protocol = Of("bench.Protocol", db_column="protocol_digest")
+    experiment = Reference("bench.Experiment")
+    system = Reference("bench.System")
+    protocol = Reference("bench.Protocol", db_column="protocol_digest")
     kind = models.CharField(max_length=10)
     clients = models.PositiveIntegerField()
     rate_tps = models.PositiveIntegerField()
@@ -58,12 +61,17 @@ class EndedTallyQuerySet(models.QuerySet["EndedTally"]):
         ON CONFLICT ({", ".join(ALIKE)}) WHERE is_folded
             DO UPDATE SET {", ".join(f"{name} = tally.{name} + excluded.{name}" for name in SUMS)}
     """
+    IS_ZERO = Q(runs=0, load_s=0, timed=0, taken=timedelta(), timed_load_s=0)
 
     def fold(self) -> None:
-        """Add up the rows of runs that are alike, where there are many. Readers see them before it or after it."""
+        """Add up the rows of runs that are alike, where there are many, and remove what comes to nothing.
+
+        Readers see them before it or after it.
+        """
         if self.filter(is_folded=False)[: self.MOST_ROWS + 1].count() > self.MOST_ROWS:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(self.FOLD)
+                self.filter(self.IS_ZERO, is_folded=True).delete()
 
 
 class EndedTally(Alike):

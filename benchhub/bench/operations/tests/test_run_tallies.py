@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q, Sum
+from django.db.models import BooleanField, Case, Count, ExpressionWrapper, F, Q, Sum, Value, When
 from django.utils import timezone
 
 from benchhub.bench import testing
@@ -63,6 +63,19 @@ def test_what_a_statement_ends_is_a_row_and_what_was_rolled_back_none(runs):
     assert tallied() == counted()
 
 
+def test_times_that_a_statement_takes_from_one_run_and_gives_to_another_are_tallied(runs):
+    """Of the sums only the seconds of the loads of timed runs differ: 10 s of one, 20 s of the other."""
+    at = timezone.now()
+    short, long = runs.filter(clients=1).order_by("pk")[:2]
+    both = Run.objects.filter(pk__in=[short.pk, long.pk])
+    times = {"started_at": at, "ended_at": at + timedelta(seconds=5)}
+    Run.objects.filter(pk=short.pk).update(expected_s=10, state=State.CANCELLED, **times)
+    Run.objects.filter(pk=long.pk).update(expected_s=20, state=State.CANCELLED)
+    both.update(**{name: Case(When(pk=long.pk, then=Value(time))) for name, time in times.items()})
+    assert tallied() == counted()
+    assert set(EndedTally.objects.values_list("timed").annotate(Sum("timed_load_s"))) == {(1, 10), (0, 10)}
+
+
 def test_after_any_moves_removals_and_folds_the_sums_are_those_of_the_runs(runs, monkeypatch):
     monkeypatch.setattr(type(EndedTally.objects.all()), "MOST_ROWS", 5)
     draw = random.Random(32)
@@ -85,6 +98,18 @@ def test_after_any_moves_removals_and_folds_the_sums_are_those_of_the_runs(runs,
     runs.filter(repeat=1).delete()
     assert tallied() == counted()
     EndedTally.objects.fold()
+    assert tallied() == counted()
+
+
+def test_folding_leaves_no_row_of_runs_that_are_gone(runs, monkeypatch):
+    monkeypatch.setattr(type(EndedTally.objects.all()), "MOST_ROWS", 0)
+    ended = runs.filter(clients=8)
+    ended.update(state=State.CANCELLED, ended_at=timezone.now())
+    runs.filter(clients=1).update(state=State.CANCELLED)
+    EndedTally.objects.fold()
+    ended.delete()
+    EndedTally.objects.fold()
+    assert list(EndedTally.objects.values_list("clients", "runs")) == [(1, 6)]
     assert tallied() == counted()
 
 
