@@ -2,8 +2,8 @@
 
 `make bench-warehouse KILLS=20 MINUTES=10` does both at its largest size. A delivery whose process is killed (`kill -9`)
 at a moment that the seed chooses must be stored whole or not at all, and once when it is sent again with its key.
-Readers ask for all addresses in turns of their own. Limits: every answer is one, and the process has at the end at most
-GROWTH times the memory (PSS) that it had after the first fifth of the time.
+Readers ask for all addresses in turns of their own. Limits: every request has a good answer until the time is over, and
+the process has at the end at most GROWTH times the memory (PSS) that it had after the first fifth of the time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
@@ -26,6 +27,8 @@ from benchmarks import api, web
 from benchmarks.memory import family, pss_mb
 
 LINES, READERS, GROWTH, PATIENCE_S = 2000, 4, 1.1, 600
+MOST_REDIRECTS = 5
+AGAIN_S = 0.1  # after a request without an answer
 SAMPLES = 60
 DELIVERIES = "/api/v1/deliveries/"
 
@@ -155,10 +158,10 @@ def _send(port: int, token: str, delivery: int) -> int:
 
 @dataclass
 class Reading:
-    """What readers have got so far: answers by status, the addresses of those that were none, and samples in MB."""
+    """What readers have got so far: their requests, a text for each without a good answer, and samples in MB."""
 
     ends_s: float
-    answers: int = 0
+    requests: int = 0
     bad: list[str] = field(default_factory=list)
     sizes_mb: list[float] = field(default_factory=list)
 
@@ -168,15 +171,13 @@ def readers(minutes: float, addresses: Sequence[str], seed: int) -> bool:
     with _web() as (port, child):
         reading = Reading(ends_s=time.monotonic() + 60 * minutes)
         headers = {"Cookie": _cookie(), "Host": "localhost"}
-        arguments = [(port, headers, addresses, random.Random(seed + n), reading) for n in range(READERS)]
-        threads = [threading.Thread(target=_read_on, args=each) for each in arguments]
-        for thread in threads:
-            thread.start()
-        for _ in range(SAMPLES):
-            time.sleep(60 * minutes / SAMPLES)
-            reading.sizes_mb.append(sum(map(pss_mb, family(child.pid))))
-        for thread in threads:
-            thread.join()
+        draws = (random.Random(seed + number) for number in range(READERS))
+        with ThreadPoolExecutor(READERS) as pool:
+            futures = [pool.submit(_read_on, port, headers, addresses, draw, reading) for draw in draws]
+            for _ in range(SAMPLES):
+                time.sleep(60 * minutes / SAMPLES)
+                reading.sizes_mb.append(sum(map(pss_mb, family(child.pid))))
+        reading.requests = sum(future.result() for future in futures)  # raises what ended a reader too early
     return _is_steady(minutes, reading)
 
 
@@ -184,7 +185,8 @@ def _is_steady(minutes: float, reading: Reading) -> bool:
     fifth = SAMPLES // 5
     begin_mb, end_mb = max(reading.sizes_mb[:fifth]), max(reading.sizes_mb[-fifth:])
     growth = end_mb / begin_mb
-    print(f"{READERS} readers for {minutes:g} minutes: {reading.answers:,} answers, {len(reading.bad)} of them bad")
+    bad = len(reading.bad)
+    print(f"{READERS} readers for {minutes:g} minutes: {reading.requests:,} requests, {bad} without a good answer")
     print(f"memory {begin_mb:.0f} MB after a fifth of it, {end_mb:.0f} MB at the end: {growth:.3f} (limit {GROWTH})")
     for text in sorted(set(reading.bad))[:10]:
         print(text)
@@ -193,25 +195,48 @@ def _is_steady(minutes: float, reading: Reading) -> bool:
 
 def _read_on(
     port: int, headers: Mapping[str, str], addresses: Sequence[str], draw: random.Random, reading: Reading
-) -> None:
+) -> int:
+    """Read until the time is over; return how many requests that were."""
+    requests = 0
     with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
-        while time.monotonic() < reading.ends_s:
-            for address in draw.sample(addresses, len(addresses)):
-                status = _status(connection, address, headers)
-                reading.answers += 1
-                if status != 200:
-                    reading.bad.append(f"{address}: {status}")
-                if time.monotonic() >= reading.ends_s:
-                    return
+        for address in _in_turns(addresses, draw, reading.ends_s):
+            requests += 1
+            if fault := _fault(connection, address, headers):
+                reading.bad.append(f"{address}: {fault}")
+    return requests
+
+
+def _in_turns(addresses: Sequence[str], draw: random.Random, ends_s: float) -> Iterator[str]:
+    """Yield all addresses in an order of their own, again and again until the time is over."""
+    while True:
+        for address in draw.sample(addresses, len(addresses)):
+            if time.monotonic() >= ends_s:
+                return
+            yield address
+
+
+def _fault(connection: HTTPConnection, address: str, headers: Mapping[str, str]) -> str:
+    """Say what is bad about the answer, or the one that it leads to; empty for nothing. The connection goes on."""
+    try:
+        status = _status(connection, address, headers)
+    except (OSError, HTTPException) as error:
+        connection.close()  # the next request opens it again
+        time.sleep(AGAIN_S)
+        return f"no answer: {error!r}"
+    return "" if status == 200 else str(status)
 
 
 def _status(connection: HTTPConnection, address: str, headers: Mapping[str, str]) -> int:
-    """Return the status of the answer, or of the one that it leads to."""
-    connection.request("GET", address, headers=dict(headers))
-    answer = connection.getresponse()
-    answer.read()
-    target = answer.getheader("Location", "")
-    return _status(connection, target, headers) if target and answer.status in (301, 302) else answer.status
+    """Return the status of the answer, or of the one that it leads to: after MOST_REDIRECTS that of a redirect."""
+    for _ in range(MOST_REDIRECTS + 1):
+        connection.request("GET", address, headers=dict(headers))
+        answer = connection.getresponse()
+        answer.read()
+        target = answer.getheader("Location", "")
+        if not target or answer.status not in (301, 302):
+            break
+        address = target
+    return answer.status
 
 
 def _cookie() -> str:
