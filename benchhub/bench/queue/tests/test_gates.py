@@ -244,30 +244,56 @@ def test_gates_are_asked_of_the_first_of_runs_that_are_alike(run):
     assert gates.keys_of_next(gates.free_drivers()) == [later[0].pk]
 
 
+ENTRIES = """
+    SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint FROM pg_index
+    WHERE indrelid = 'bench_run'::regclass
+"""
+
+
 def reads_of_a_tick():
-    """Return the number of statements of a tick on hosts that are busy, and of the runs that they read."""
-    fetched = "SELECT pg_stat_get_xact_tuples_fetched('bench_run'::regclass)"
+    """Return the number of statements of a tick on hosts that are busy, and of the entries of runs that they read."""
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")  # as where runs are many
-        cursor.execute(fetched)
+        # As where runs are many.
+        cursor.execute("ANALYZE bench_run, bench_experiment, bench_system, bench_hold, catalog_instance, catalog_host")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        cursor.execute(ENTRIES)
         [before] = cursor.fetchone()
         with CaptureQueriesContext(connection) as queries:
             assert due.reserve() == []
-        cursor.execute(fetched)
+        cursor.execute(ENTRIES)
         [after] = cursor.fetchone()
     return len(queries), after - before
 
 
-def test_a_tick_asks_as_little_of_many_experiments_in_the_queue_as_of_few(host):
+def queue_experiments(system, count):
+    for experiment in (new_experiment() for _ in range(count)):
+        for position in range(1, 5):
+            new_run(experiment, system, position, expected_s=600)
+
+
+def test_a_tick_asks_as_little_of_many_experiments_that_are_promised_nothing_as_of_few(host):
     system = new_system(host)
     reads = []
     for _ in range(3):
-        for experiment in (new_experiment() for _ in range(5)):
-            for position in range(1, 5):
-                new_run(experiment, system, position, expected_s=600)
+        queue_experiments(system, 5)
         queue.reserve()
         reads.append(reads_of_a_tick())
     assert reads[0] == reads[1] == reads[2]
+
+
+def test_a_tick_reads_a_few_entries_of_each_run_that_waits_where_one_may_be_overtaken(host):
+    """One run needs two other hosts, so all that wait are gone through: at most 20 entries each."""
+    system = new_system(host)
+    server, driver = new_host("server"), new_host("driver")
+    busy = new_run(new_experiment(), new_system(server, label="server"), 1, expected_s=600)
+    new_run(busy.experiment, new_system(server, driver, label="apart"), 2, expected_s=600)
+    reads = []
+    for _ in range(2):
+        queue_experiments(system, 10)
+        queue.reserve()
+        reads.append(reads_of_a_tick())
+        assert reads[-1][1] <= 20 * Run.objects.queued().count()
+    assert reads[0][0] == reads[1][0]
 
 
 @pytest.mark.parametrize(("grant", "change"), [("reload", {"restart": []}), ("none", None)])
