@@ -221,8 +221,8 @@ def test_keys_are_looked_for_in_every_part_of_a_body():
     body = {"properties": {**lists, "more": {"oneOf": [part]}, "anything": key}}
     steps = [("runs", "0"), ("systems", "0", "host"), ("more", "host"), ("anything",)]
     assert list(fields(body)) == steps
-    given = {"systems": [{"path": "tcp"}]}
-    assert put(put(given, steps[0], 7), steps[1], 8) == {"runs": [7], "systems": [{"path": "tcp", "host": 8}]}
+    typed = {"systems": [{"path": "tcp"}]}
+    assert put(put(typed, steps[0], 7), steps[1], 8) == {"runs": [7], "systems": [{"path": "tcp", "host": 8}]}
 
 
 def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):

@@ -282,7 +282,7 @@ def test_a_tick_asks_as_little_of_many_experiments_that_are_promised_nothing_as_
 
 
 def test_a_tick_reads_no_more_of_each_run_that_waits_where_more_wait_and_one_may_be_overtaken(host):
-    """One run needs two other hosts, so all that wait are gone through: of twice as many twice as much, not fourfold."""
+    """One run needs two other hosts, so all that wait are gone through: of twice as many twice as much, not 4 times."""
     system = new_system(host)
     server, driver = new_host("server"), new_host("driver")
     busy = new_run(new_experiment(), new_system(server, label="server"), 1, expected_s=600)
