@@ -225,20 +225,12 @@ def test_keys_are_looked_for_in_every_part_of_a_body():
     assert put(put(typed, steps[0], 7), steps[1], 8) == {"runs": [7], "systems": [{"path": "tcp", "host": 8}]}
 
 
-def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):
-    """An administrator's is taken: nothing else than the right is missing."""
-    own, workload = owned["own instance"], make_workload()
-    root = make_user("root", Role.ADMINISTRATOR)
-    ada, api = program(root, *tokens.SCOPES), program(rosa, *tokens.SCOPES)
-    keys = {"host": own.host_id, "instance": own.pk, "experiment": owned["experiment"].pk, "driver": own.host_id}
-    own_host = rosa.permit.hosts.get().pk
-    hers = testing.make_instance(rosa.permit.hosts.get(), "17")
+def request_bodies(owned, own_host):
+    """Return by its path what makes a row of each kind, but for the key that is put in."""
     plain = owned["idle configuration"].pk
-    Instance.objects.filter(pk__in=[own.pk, hers.pk]).update(configuration=plain)
-    Host.objects.filter(pk=own.host_id).update(hardware=owned["hardware"])
     start = timezone.now() + timedelta(days=365)
-    plan = {"name": "x", "workload": workload.pk, "levels": "1"}
-    bodies = {
+    plan = {"name": "x", "workload": owned["workload"].pk, "levels": "1"}
+    return {
         "clusters/": {"name": "x", "build": "/opt/pg18/bin", "configuration": plain},
         "experiments/": {**plan, "systems": [{"hardware": owned["hardware"].pk, "configuration": plain}]},
         "inspections/": {"instance": owned["instance"].pk, "driver": own_host},
@@ -248,6 +240,35 @@ def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, 
         "tuning-series/": {**plan, "steps": [{"name": "memory", "settings": {"work_mem": "8MB"}}]},
         "windows/": {"weekdays": [0], "starts_at": "01:00", "ends_at": "02:00"},
     }
+
+
+def page_forms(owned, own, hers):
+    """Return by what they name the forms whose key is that of an instance or a driver, with their paths."""
+    workload, plain = owned["workload"], owned["idle configuration"].pk
+    system = {"systems-0-hardware": owned["hardware"].pk, "systems-0-configuration": plain, "queue": "1"}
+    return {
+        "the driver of a test": (f"instances/{hers.pk}/test/ask", {"driver": own.host_id}),
+        "the instance of a plan": ("experiments/new", plan_form(workload, own, **system)),
+        "the instance of a series": (
+            "tuning/new",
+            series_form(own, workload, ("memory", "work_mem = 8MB"), queue="1"),
+        ),
+    }
+
+
+def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, rosa):
+    """An administrator's is taken: nothing else than the right is missing."""
+    own = owned["own instance"]
+    owned["workload"] = make_workload()
+    root = make_user("root", Role.ADMINISTRATOR)
+    ada, api = program(root, *tokens.SCOPES), program(rosa, *tokens.SCOPES)
+    keys = {"host": own.host_id, "instance": own.pk, "experiment": owned["experiment"].pk, "driver": own.host_id}
+    own_host = rosa.permit.hosts.get().pk
+    hers = testing.make_instance(rosa.permit.hosts.get(), "17")
+    plain = owned["idle configuration"].pk
+    Instance.objects.filter(pk__in=[own.pk, hers.pk]).update(configuration=plain)
+    Host.objects.filter(pk=own.host_id).update(hardware=owned["hardware"])
+    bodies = request_bodies(owned, own_host)
     wrong = []
     for path, steps in sorted(guarded()):
         body, noun = bodies[path.replace("plan/", "")], noun_of(steps)
@@ -259,17 +280,8 @@ def test_no_field_takes_the_key_of_a_row_on_which_its_sender_may_not_act(owned, 
         wrong += [("taken", path, steps, status, tables)] if tables or status not in (403, 422) else []
         answer, _ = tried(lambda path=path, body=body: ada.send("post", path, body))
         wrong += [("refused", path, steps, answer.status_code)] if answer.status_code >= 400 else []
-    system = {"systems-0-hardware": owned["hardware"].pk, "systems-0-configuration": plain, "queue": "1"}
-    forms = {
-        "the driver of a test": (f"instances/{hers.pk}/test/ask", {"driver": own.host_id}),
-        "the instance of a plan": ("experiments/new", plan_form(workload, own, **system)),
-        "the instance of a series": (
-            "tuning/new",
-            series_form(own, workload, ("memory", "work_mem = 8MB"), queue="1"),
-        ),
-    }
     browser_of_root, browser = signed_in(root), signed_in(rosa)
-    for name, (path, form) in forms.items():
+    for name, (path, form) in page_forms(owned, own, hers).items():
         _, tables = tried(lambda path=path, form=form: browser.post(f"/{path}", form))
         wrong += [("taken", name, tables)] if tables else []
         _, tables = tried(lambda path=path, form=form: browser_of_root.post(f"/{path}", form))

@@ -219,6 +219,7 @@ async def test_nothing_of_a_job_is_left_after_it(bench):
     await bench.start("sleep 0.1")
     await bench.ended()
     await bench.until(lambda: _commands_in(bench.folder) == [])
+    assert (await bench.look()).lock_held is False
 
 
 def _commands_in(folder: Path) -> list[list[bytes]]:

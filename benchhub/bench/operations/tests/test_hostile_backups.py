@@ -150,12 +150,12 @@ def test_a_script_with_another_statement_is_refused_wherever_it_stands(line):
 
 def test_rows_without_an_end_are_refused_and_never_held_whole():
     class Endless(io.RawIOBase):
-        asked = 0
+        lines = 0
 
         def readline(self, size=-1):
             assert 0 < size <= dump.CHUNK_BYTES
-            self.asked += 1
-            return b"COPY public.a (b) FROM stdin;\n" if self.asked == 1 else b"x" * size * (self.asked < 50)
+            self.lines += 1
+            return b"COPY public.a (b) FROM stdin;\n" if self.lines == 1 else b"x" * size * (self.lines < 50)
 
     with pytest.raises(dump.DumpError, match="have no end"):
         for _ in dump.parts(Endless()):
