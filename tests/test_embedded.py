@@ -1,14 +1,11 @@
-"""The embedded servers and their supervisor, for real: they are made, stopped, killed and found again."""
+"""The embedded servers, for real: they are made, stopped, killed and found again."""
 
 from __future__ import annotations
 
 import os
 import secrets
-import signal
 import socket
 import subprocess
-import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +18,7 @@ from benchhub.embedded import account as accounts
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
-from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes, last_words, stop_leftovers
-from tests import places
+from benchhub.embedded.processes import MARKER, ChildError, InterruptError, Processes
 
 pytestmark = pytest.mark.target
 
@@ -189,92 +185,6 @@ def test_the_broker_answers_only_with_its_password(broker_url: str) -> None:
         redis.Redis.from_url("redis://" + broker_url.rpartition("@")[2]).ping()
 
 
-def test_stopping_ends_the_child_and_what_it_started(own_processes: Processes) -> None:
-    child = own_processes.start("family", ["sh", "-c", "setsid sleep 600 & sleep 600"], folder=Path("/"))
-    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 2, child, patience_s=60)
-    family = proc.family(child.identity.pid)
-    own_processes.stop(child)
-    assert not any(proc.is_alive(process) for process in family)
-    assert not list(own_processes.notes.iterdir())
-
-
-def test_orphans_of_a_child_that_was_killed_are_stopped_with_it(own_processes: Processes) -> None:
-    child = own_processes.start("parent", ["sh", "-c", "sleep 600 & wait"], folder=Path("/"))
-    own_processes.wait_until(lambda: len(proc.family(child.identity.pid)) == 1, child, patience_s=60)
-    (orphan,) = proc.family(child.identity.pid)
-    proc.kill([child.identity])
-    assert proc.is_alive(orphan)
-    own_processes.stop(child)
-    assert not proc.is_alive(orphan)
-
-
-def test_a_child_that_ignores_term_is_killed(own_processes: Processes) -> None:
-    command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]
-    stop_signals = ((signal.SIGTERM, 0.2),)
-    child = own_processes.start("deaf", command, folder=Path("/"), stop_signals=stop_signals)
-    own_processes.wait_until(lambda: "ready" in child.log.read_text(), child, patience_s=60)
-    own_processes.stop(child)
-    assert child.exit_code == -signal.SIGKILL
-
-
-def test_a_failing_child_is_reported_by_its_last_line(own_processes: Processes) -> None:
-    child = own_processes.start("broken", ["sh", "-c", "echo why >&2; exit 3"], folder=Path("/"))
-    with pytest.raises(ChildError, match="broken failed: why"):
-        own_processes.run(child)
-
-
-def test_the_line_that_tells_of_the_error_is_reported_even_if_others_follow(own_processes: Processes) -> None:
-    script = "echo 'initdb: error: could not write'; echo 'removing data directory'; exit 1"
-    child = own_processes.start("initdb", ["sh", "-c", script], folder=Path("/"))
-    with pytest.raises(ChildError, match="initdb failed: initdb: error: could not write"):
-        own_processes.run(child)
-
-
-def test_the_log_of_the_supervisor_before_is_kept_and_not_taken_for_ours(own_processes: Processes) -> None:
-    log = own_processes.logs / "late.log"
-    log.write_text("error of yesterday\n")
-    child = own_processes.start("late", ["sh", "-c", "exit 1"], folder=Path("/"))
-    with pytest.raises(ChildError, match="late failed: it said nothing"):
-        own_processes.run(child)
-    assert log.with_suffix(".log.before").read_text() == "error of yesterday\n"
-
-
-def test_a_full_disk_is_named(own_processes: Processes) -> None:
-    script = "echo 'could not write: No space left on device'; echo 'child exited'; exit 1"
-    child = own_processes.start("full", ["sh", "-c", script], folder=Path("/"))
-    with pytest.raises(ChildError, match="the disk is full"):
-        own_processes.run(child)
-
-
-def test_a_missing_program_is_named(own_processes: Processes) -> None:
-    with pytest.raises(EmbeddedError, match="/no/such cannot be started: No such file or directory"):
-        own_processes.start("missing", ["/no/such"], folder=Path("/"))
-
-
-def test_nothing_is_started_once_everything_was_stopped(own_processes: Processes) -> None:
-    own_processes.stop_all()
-    with pytest.raises(InterruptError):
-        own_processes.start("late", ["sleep", "60"], folder=Path("/"))
-
-
-def test_leftovers_of_a_killed_supervisor_are_stopped_and_nothing_else(own_processes: Processes) -> None:
-    ours = own_processes.start("ours", ["sleep", "60"], folder=Path("/"))
-    stranger = own_processes.start("stranger", ["sleep", "60"], folder=Path("/"))
-    note = own_processes.notes / "stranger.child.json"
-    start = f'"started_ticks": {stranger.identity.started_ticks}'
-    note.write_text(note.read_text().replace(start, '"started_ticks": 1'))
-    assert stop_leftovers(own_processes.notes.parent, []) == 1
-    assert not proc.is_alive(ours.identity)
-    assert proc.is_alive(stranger.identity), "its number is that of the note, but it is another process"
-
-
-def test_marked_processes_are_found_without_a_note(own_processes: Processes) -> None:
-    child = own_processes.start("unnoted", ["sleep", "60"], folder=Path("/"))
-    (own_processes.notes / "unnoted.child.json").unlink()
-    assert stop_leftovers(own_processes.notes.parent, [own_processes.marker]) == 1
-    assert not proc.is_alive(child.identity)
-
-
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
@@ -289,14 +199,6 @@ def test_a_broker_that_cannot_be_used_is_told_in_a_sentence_without_its_password
         broker.require(url(broker_url))
     assert ":wrong" not in str(error.value) and ":x@" not in str(error.value)
     assert ".." not in str(error.value)
-
-
-def test_the_last_words_of_a_process_are_a_sentence_and_no_class_of_python(tmp_path: Path) -> None:
-    log = tmp_path / "migrate.log"
-    log.write_text("Traceback (most recent call last):\ndjango.db.utils.OperationalError: connection failed: refused\n")
-    assert last_words(log) == f"connection failed: refused (see {log})"
-    log.write_text("CommandError: It cannot be used.\n")
-    assert last_words(log) == f"It cannot be used. (see {log})"
 
 
 def test_the_broker_is_found_by_its_mark_alone(own_processes: Processes, server_folder: Path, account: Account) -> None:
@@ -320,15 +222,6 @@ def test_a_stranger_is_found_by_no_mark(own_processes: Processes, server_folder:
         unmarked.kill()
         reader.kill()
     other.stop_all()
-
-
-def test_a_second_child_of_a_name_is_refused_while_the_first_runs(own_processes: Processes) -> None:
-    first = own_processes.start("broker", ["sleep", "60"], folder=Path("/"))
-    with pytest.raises(EmbeddedError, match="broker runs already"):
-        own_processes.start("broker", ["sleep", "60"], folder=Path("/"))
-    assert proc.is_alive(first.identity)
-    own_processes.stop_all()
-    assert not proc.is_alive(first.identity)
 
 
 def test_files_of_the_account_are_closed_to_others(account: Account, cluster16: Cluster) -> None:
@@ -371,38 +264,3 @@ def test_the_folder_of_root_s_servers_lets_their_user_in_whatever_root_s_umask(
         os.umask(before)
     assert account.home.stat().st_mode & 0o777 == 0o710 and account.home.stat().st_gid == account.gid
     assert account.home.parent.stat().st_mode & 0o777 == 0o755
-
-
-def test_a_child_inherits_the_open_files_that_it_is_given_and_no_other(own_processes: Processes) -> None:
-    (their_end, theirs), (our_end, ours) = os.pipe(), os.pipe()
-    script = f"import os; os.write({theirs}, b'given'); os.write({ours}, b'kept')"
-    heir = own_processes.start("heir", [sys.executable, "-c", script], folder=Path("/"), inherits=(theirs,))
-    with pytest.raises(ChildError, match="Bad file descriptor"):
-        own_processes.run(heir)
-    os.close(theirs)
-    os.close(ours)
-    with os.fdopen(their_end) as first, os.fdopen(our_end) as second:
-        assert (first.read(), second.read()) == ("given", "")
-
-
-def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothing_that_is_held() -> None:
-    prefix = f"benchhub-left-{secrets.token_hex(4)}-"
-    with places.held(prefix) as held:
-        alive = Processes(held, marker=held.name)
-        ours = alive.start("ours", ["sleep", "60"], folder=Path("/"))
-        left = Path(tempfile.mkdtemp(prefix=prefix))
-        (left / places.LOCK).touch()
-        children = [
-            Processes(folder, marker=folder.name).start("left", ["sleep", "60"], folder=Path("/"))
-            for folder in (left, left / "below")
-        ]
-        job = Processes(left / "job", marker=f"{left.name}-target").start("job", ["sleep", "60"], folder=Path("/"))
-        (left / "job" / "run" / "job.child.json").unlink()
-        assert places.reap(prefix, places.end_servers) == [left]
-        assert not any(proc.is_alive(child.identity) for child in (*children, job))
-        assert not left.exists()
-        assert proc.is_alive(ours.identity) and held.exists()
-        alive.stop_all()
-    assert not held.exists()
-    for child in (*children, job):
-        child.process.wait(60)
