@@ -53,7 +53,7 @@ def kills(number: int, seed: int) -> bool:
             before = _stored()
             sending = threading.Thread(target=_send, args=(port, token, kill))
             sending.start()
-            time.sleep(draw.uniform(0, 1.1) * whole_s)
+            time.sleep(draw.uniform(0, 1.1) * whole_s)  # killed at any moment of it, or after
             child.kill()
             sending.join()
         after = _stored_when_idle()
@@ -175,7 +175,7 @@ def readers(minutes: float, addresses: Sequence[str], seed: int) -> bool:
         with ThreadPoolExecutor(READERS) as pool:
             futures = [pool.submit(_read_on, port, headers, addresses, draw, reading) for draw in draws]
             for _ in range(SAMPLES):
-                time.sleep(60 * minutes / SAMPLES)
+                time.sleep(60 * minutes / SAMPLES)  # memory is read so many times
                 reading.sizes_mb.append(sum(map(pss_mb, family(child.pid))))
         reading.requests = sum(future.result() for future in futures)  # raises what ended a reader too early
     return _is_steady(minutes, reading)
@@ -221,7 +221,7 @@ def _fault(connection: HTTPConnection, address: str, headers: Mapping[str, str])
         status = _status(connection, address, headers)
     except (OSError, HTTPException) as error:
         connection.close()  # the next request opens it again
-        time.sleep(AGAIN_S)
+        time.sleep(AGAIN_S)  # a server that is gone is not asked in a loop
         return f"no answer: {error!r}"
     return "" if status == 200 else str(status)
 
