@@ -2,7 +2,11 @@
 # record separator and a name. Set before: work, purpose, and what cluster.sh needs; a relative $cluster lies in $work.
 set -u
 umask 077
-cd -- "$HOME" && mkdir -p -- "$work" && cd -- "$work" && work=$(pwd) || exit 1
+cd -- "$HOME" || exit 1
+case $work in /*) ;; *) work=$(pwd)/$work ;; esac
+# A look makes no work directory: who moved it may want to move it back, and would move it into a new one.
+[ "$purpose" = look ] || mkdir -p -- "$work" || exit 1
+if [ -d "$work" ]; then cd -- "$work" && work=$(pwd) || exit 1; fi
 case $cluster in /*) ;; *) cluster=$work/$cluster ;; esac
 section() { printf '\036%s\n' "$1"; }
 refuse() { section refused; echo "$1"; exit 0; }

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from runners import job, verdict
+from runners.clusters.visit import visit
 from runners.conftest import Bench, fake_spec
+from runners.contract import Cluster
 from runners.job import StartOutcome
 from runners.server_settings.put_back import put_back
 from runners.ssh import RemoteFailure
@@ -220,6 +222,8 @@ async def test_a_load_whose_work_directory_was_moved_goes_on_and_is_collected_on
     assert (look.started, look.is_hidden) == (False, True)
     assert judge(look, suspected=True, boot_id_at_start=None).state == "running"
     assert await put_back(bench.connections, bench.target, str(bench.work)) == ""
+    cluster = Cluster("clusters/own", "mark", "/usr/bin", "bench")
+    assert not (await visit(bench.connections, bench.target, cluster, str(bench.work), "look", 5432)).is_there
     assert not bench.work.exists()  # a person would move the folder into it
     moved.rename(bench.work)
     (bench.folder / "over").touch()
