@@ -16,7 +16,8 @@ server_settings_back() {
     code=75
     [ ! -s "$state.code" ] || read -r code < "$state.code"
     [ "$code" != 0 ] || return 0
-    reason=$(grep -a '^left ' "$state.log" | tail -n 1 | head -c 500)
+    reason=$(grep -a '^left ' "$state.log" || cat "$state.log")
+    reason=$(printf '%s\n' "$reason" | tail -n 1 | head -c 500)
     reason="Settings of a server that an earlier run changed could not be put back: ${reason#left }"
     return "$code"
 }

@@ -72,7 +72,7 @@ server_restart() {
     started=$(server_started)
     : > "$server_state/restarting" || return 1
     (
-        exec < /dev/null > /dev/null 2>&1 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+        exec < /dev/null > /dev/null 2>&1 3<&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
         server_command exec timeout -k 5 300 setsid -w
     )
     code=$?
@@ -117,12 +117,25 @@ server_write_down() {
     mv -- "$new" "$server_state" && { sync -- "${server_state%/*}" || sync; } 2> /dev/null
 }
 
+# What is written down, where it is by now: whoever moves the work directory moves it. This shell has its mark open
+# (descriptor 3), as long as it lasts.
+server_open_state() { [ -e "$server_state/mark" ] && exec 3< "$server_state/mark"; }
+server_find_state() {
+    mark_file=$(readlink "/proc/$$/fd/3") && server_state=${mark_file%/mark}
+    if [ "$server_state" = "$mark_file" ] || [ ! -e "$mark_file" ]; then
+        echo 'What was written down of them is gone: deleted, or moved to another file system.' >&2
+        return 1
+    fi
+    server_use_password "$server_state/password"
+}
+
 # Who is at it, as others read it: host and work directory.
 server_place() { echo "$(uname -n):${server_state%/*}"; }
-# Returns 1 where somebody else is at it, with a sentence, and 2 where the server does not tell.
+# Returns 1 where somebody is at it but who has the mark $1, with a sentence, and 2 where the server does not tell. A mark of
+# this work directory is another's as well before a run: what that left here is put back by then, so it was moved away.
 server_is_free() {
     holder=$(server_sql_holder | server_admin) || return 2
-    [ -z "$holder" ] || [ "$holder" = "$1" ] || { echo "$holder $server_held"; return 1; }
+    [ -z "$holder" ] || [ "$holder" = "${1-}" ] || { echo "$holder $server_held"; return 1; }
 }
 
 # Mark the server, unless somebody else has: what that one set may be what was just written down.
@@ -173,8 +186,10 @@ server_is_same() {
 # Put back what is written down; a start alone brings back some settings. Without the mark nothing was changed.
 server_put_back() {
     tries=$1
+    server_find_state || return 1
     [ ! -e "$server_state/restarting" ] || tries=1
     server_answers "$tries" || server_revive || return 1
+    server_find_state || return 1
     [ -e "$server_state/marked" ] || { server_await_mark; server_unmark; return; }
     server_is_same && server_is_free "$(cat "$server_state/mark")" || return 1
     server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
@@ -190,7 +205,7 @@ server_tell() { server_sql_values | server_ask | head -n "$server_count" | cut -
 
 # Put back within $1 tries, prove it, and forget what was written down.
 server_finish() {
-    if reason=$(server_put_back "$1" 2>&1); then
+    if reason=$(server_put_back "$1" 2>&1) && server_find_state; then
         server_tell after
         rm -rf -- "$server_state.old"
         mv -- "$server_state" "$server_state.old" && rm -rf -- "$server_state.old"
@@ -210,11 +225,12 @@ server_hold() {
     server_use_password "$(pwd)/.pgpass"
     # Whoever changed it since the look may be restarting it.
     reason=$(server_answers 20 2>&1) || server_give_up "$reason"
-    reason=$(server_is_free "$(server_place)" 2>&1) || server_refuse "$reason"
+    reason=$(server_is_free 2>&1) || server_refuse "$reason"
     reason=$(server_sql_rights | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     reason=$(server_sql_refusals | server_ask 2>&1) && [ -z "$reason" ] || server_refuse "$reason"
     trap 'rm -rf -- "$server_state.new"' EXIT
     reason=$(server_write_down 2>&1) || server_refuse "the settings of before could not be written down. $reason"
+    server_open_state || server_refuse 'the settings of before could not be read'
     server_use_password "$server_state/password"
     # Whatever ends it from here on puts back. A handler, not '': what it waits with would ignore the signal, too.
     trap 'server_finish 120' EXIT
@@ -232,7 +248,7 @@ server_hold() {
 server_restore() {
     exec 5>> "$server_state.lock" && flock -w 2 5 || exit 75
     [ -d "$server_state" ] || exit 0
-    server_use_password "$server_state/password"
+    server_open_state || :
     server_finish 10
 }
 
@@ -241,7 +257,7 @@ server_look() {
     server_use_password "$(pwd)/.pgpass"
     server_answers 8 || exit 1
     code=0
-    server_is_free "$(server_place)" > /dev/null || code=$?
+    server_is_free > /dev/null || code=$?
     case $code in 0) ;; 1) exit 75 ;; *) exit 1 ;; esac
 }
 
@@ -269,15 +285,16 @@ server_begin() {
     return 1
 }
 
-# Whoever was killed before it had put back is followed by this shell.
+# Whoever was killed before it had put back is followed by this shell, which looks where its folder was and where it is.
 server_end() {
     [ -n "${server_holder-}" ] || return 0
     exec 4>&-
     wait "$server_holder"
-    server_state=$(cd -- ../../.. && pwd)/server_settings
-    if [ -d "$server_state" ] && ! grep -a -q '^left ' server_settings.log; then
-        /bin/sh "$server_state/server_settings.sh" restore >> server_settings.log 2>> server_settings.err
-    fi
+    for place in "$(cd -- ../../.. && pwd)" "$(cd -P -- ../../.. && pwd)"; do
+        if [ -d "$place/server_settings" ] && ! grep -a -q '^left ' server_settings.log; then
+            /bin/sh "$place/server_settings/server_settings.sh" restore >> server_settings.log 2>> server_settings.err
+        fi
+    done 2> /dev/null
     ! grep -a '^left ' server_settings.log >&2
 }
 

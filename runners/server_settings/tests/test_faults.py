@@ -19,6 +19,7 @@ import pytest
 from runners import job
 from runners.clusters.testing import command_line, cut_start, is_alive, place
 from runners.conftest import PATIENCE_S
+from runners.server_settings.answer import LOG_FILE
 from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.server_settings.testing import Victim, kill_keeper
 from runners.ssh import RemoteFailure
@@ -147,9 +148,27 @@ async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver,
     assert driver.value("work_mem") == "4MB" and not driver.state.exists()
 
 
-@pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "deleted"])
+def delete_the_folder(driver, folder) -> Path:
+    shutil.rmtree(folder)
+    return driver.state
+
+
+def move_the_folders(driver, folder) -> Path:
+    elsewhere = folder.parents[2] / "moved"
+    elsewhere.mkdir()
+    folder.parents[1].rename(elsewhere / "runs")
+    return driver.state
+
+
+def move_everything(driver, folder) -> Path:
+    elsewhere = Path(f"{driver.work}-moved")
+    Path(driver.work).rename(elsewhere)
+    return elsewhere / driver.state.name
+
+
+@pytest.mark.parametrize("fault", [delete_the_folder, move_the_folders, move_everything])
 async def test_a_cancel_of_a_run_without_its_folder_leaves_the_keeper_and_a_restart_of_the_server_alone(
-    restarting, is_moved
+    restarting, fault
 ):
     """Both are stopped meanwhile, as at work for longer than the cancel waits for what it ends."""
     before = seen(restarting)
@@ -159,28 +178,51 @@ async def test_a_cancel_of_a_run_without_its_folder_leaves_the_keeper_and_a_rest
     keepers = [*in_session_of_keeper(folder), outsider.pid]
     for keeper in keepers:
         os.kill(keeper, signal.SIGSTOP)
-    if is_moved:
-        elsewhere = folder.parents[2] / "moved"
-        elsewhere.mkdir()
-        folder.parents[1].rename(elsewhere / "runs")
-    else:
-        shutil.rmtree(folder)
+    state = fault(restarting, folder)
     await job.cancel(*place, grace_s=1)
     assert len(keepers) >= 3 and {words_of(keeper)[0] for keeper in keepers} == {"T"}
     outsider.kill()
     assert outsider.wait() == -signal.SIGKILL and restarting.value("work_mem") == "6MB"
+    assert await next_start(restarting) is not job.StartOutcome.STARTED
     for keeper in keepers[:-1]:
         os.kill(keeper, signal.SIGCONT)
-    await restarting.until(lambda: not restarting.state.exists())
+    await restarting.until(lambda: not state.exists())
     assert seen(restarting) == before
+
+
+async def next_start(driver):
+    """Return what the host answers who would change the same settings next."""
+    spec = await driver.spec(SETTINGS, IN_FORCE, kind="load")
+    return await job.start(*driver.place(), spec, password=driver.cluster.password)
+
+
+async def test_what_nobody_has_written_down_any_more_is_not_taken_for_put_back(driver):
+    """The whole work directory is deleted: its server keeps its mark, and nothing changes it again."""
+    place = await begun(driver, SETTINGS, IN_FORCE)
+    holder, keeper = driver.holder, keeper_of(driver.folder(place[2]))
+    with (driver.folder(place[2]) / LOG_FILE).open() as log:
+        shutil.rmtree(driver.work)
+        await job.cancel(*place, grace_s=1)
+        await driver.until(lambda: not words_of(keeper)[0])
+        assert "What was written down of them is gone: deleted" in log.read()
+    assert (driver.holder, driver.value("work_mem")) == (holder, "6MB")
+    assert await next_start(driver) is job.StartOutcome.HELD
 
 
 def in_session_of_keeper(folder):
     """Return the processes of the keeper's session, which has the attempt's lock nowhere open."""
-    processes = [process for process in Path("/proc").glob("[0-9]*") if place(process) == folder]
-    keeper = next(process for process in processes if b"server_settings.sh\0hold" in command_line(process))
-    session = words_of(keeper.name)[3]
-    return [int(process.name) for process in processes if words_of(process.name)[3] == session]
+    session = words_of(keeper_of(folder))[3]
+    return [process for process in working_in(folder) if words_of(process)[3] == session]
+
+
+def keeper_of(folder):
+    return next(
+        process for process in working_in(folder) if b"server_settings.sh\0hold" in command_line(Path(f"/proc/{process}"))
+    )
+
+
+def working_in(folder):
+    return [int(process.name) for process in Path("/proc").glob("[0-9]*") if place(process) == folder]
 
 
 def words_of(number):
