@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import resource
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import forkserver, util
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
 MOST_CPU_S = 30
@@ -21,6 +26,7 @@ T = TypeVar("T")
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(PARSERS)
+_renewing = threading.Lock()
 
 
 class Unread(ValueError):  # noqa: N818  # how things stand, and no error of ours
@@ -31,7 +37,7 @@ def read(function: Callable[..., T], *arguments: Any) -> T:
     """Return what a reading returns, or raise what it raises. Raises Unread where it reached a limit."""
     ours, theirs = _context.Pipe(duplex=False)
     process = _context.Process(target=_answer, args=(theirs, MOST_CPU_S, function, arguments), daemon=True)
-    process.start()
+    _start(process)
     theirs.close()
     value, error = _received(ours)
     process.join()
@@ -43,6 +49,27 @@ def read(function: Callable[..., T], *arguments: Any) -> T:
 async def apart(function: Callable[..., T], *arguments: Any) -> T:
     """Return what `read` returns; the event loop goes on meanwhile."""
     return await asyncio.to_thread(read, function, *arguments)
+
+
+def _start(process: BaseProcess) -> None:
+    """Start it, also where the server's socket has gone since: whoever tidies up /tmp takes it along."""
+    try:
+        process.start()
+    except (FileNotFoundError, ConnectionRefusedError):
+        with _renewing:
+            _end_server()
+            process.start()
+
+
+def _end_server() -> None:
+    """End the server, so that the next process gets a new one, whose socket has a folder of this account's alone."""
+    with suppress(FileNotFoundError):
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    folder = util.get_temp_dir()
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    if os.lstat(folder).st_uid != os.geteuid():
+        raise PermissionError(f"{folder} is somebody else's")
 
 
 def _received(pipe: Connection[Any, Any]) -> tuple[object, Exception | None]:

@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import shutil
 import time
+from multiprocessing import util
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +34,13 @@ def test_a_reading_that_dies_takes_nothing_along():
     with pytest.raises(Unread, match="ended without an answer"):
         read(os._exit, 1)
     assert read(len, b"abc") == 3
+
+
+@pytest.mark.parametrize("remove", [shutil.rmtree, lambda folder: [path.unlink() for path in folder.iterdir()]])
+def test_who_tidies_up_temporary_files_ends_no_reading(remove):
+    assert read(len, b"abc") == 3
+    remove(Path(util.get_temp_dir()))
+    assert [read(len, b"abc"), read(len, b"abcd")] == [3, 4]
 
 
 async def test_the_loop_turns_while_a_reading_goes_on():
