@@ -10,12 +10,13 @@ if [ -e started ] && [ ! -e rc ] && ! flock -n -s lock true; then
 fi
 returncode=-
 if [ -e rc ]; then read -r returncode < rc || true; fi
-in_ledger || echo "$run $number ${returncode:--} $(date -u +%Y-%m-%dT%H:%M:%SZ)" >> "$work/ledger"
-[ -e ack ] || : > ack
+# First what takes room: where these files have filled the disk, nothing else could be written.
 rm -f .pgpass
 for name in *; do
     if [ -f "$name" ] && [ "$(stat -c %s -- "$name")" -gt "$big" ]; then rm -f -- "$name"; fi
 done
+in_ledger || echo "$run $number ${returncode:--} $(date -u +%Y-%m-%dT%H:%M:%SZ)" >> "$work/ledger"
+[ -e ack ] || : > ack
 oldest=$(($(date +%s) - keep_days * 86400))
 stat -c '%Y %n' -- "$work"/runs/*/*/ack | while read -r when mark; do
     if [ "$when" -lt "$oldest" ]; then

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -234,20 +235,25 @@ def _commands_in(folder: Path) -> list[list[bytes]]:
     return [words for words in commands if words[0] != b"sleep"]
 
 
-async def test_a_full_disk_still_leaves_an_exit_code_and_says_so(bench, login):
+async def test_a_full_disk_still_leaves_an_exit_code_and_says_so_and_the_clean_up_makes_room(bench, login):
     if not login.is_scratch:
         pytest.skip("only root can mount a small file system")
     bench.work.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=512k,mode=0777", "tmpfs", str(bench.work)]
+    options = ["-t", "tmpfs", "-o", "size=2m,mode=0777", "tmpfs", str(bench.work)]
     if subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
         pytest.skip("this machine mounts nothing")
     try:
-        await bench.start("head -c 900000 /dev/zero")
+        await bench.start("head -c 3000000 /dev/zero")
         assert await bench.ended()
         collected = await bench.collect()
         assert collected.outputs.returncode == 1
         assert "full" in collected.remarks["manifest.json"]
         assert bench.executions() == ["1"]
+        with suppress(OSError):
+            (bench.work / "rest").write_bytes(bytes(2 << 20))
+        await bench.acknowledge()
+        assert not (bench.folder / "out.log").exists() and (await bench.look()).acknowledged
+        assert (bench.work / "ledger").read_text().startswith(f"{bench.attempt.run} 1 1 ")
     finally:
         subprocess.run(["umount", "-l", str(bench.work)], check=True)
 
