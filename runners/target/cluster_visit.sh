@@ -2,8 +2,7 @@
 # record separator and a name. Set before: work, purpose, and what cluster.sh needs; a relative $cluster lies in $work.
 set -u
 umask 077
-cd -- "$HOME" || exit 1
-case $work in /*) ;; *) work=$(pwd)/$work ;; esac
+case $work in /*) cd / ;; *) cd -- "$HOME" && work=$(pwd)/$work || exit 1 ;; esac
 # A look makes no work directory: who moved it may want to move it back, and would move it into a new one.
 [ "$purpose" = look ] || mkdir -p -- "$work" || exit 1
 if [ -d "$work" ]; then cd -- "$work" && work=$(pwd) || exit 1; fi

@@ -6,8 +6,8 @@ umask 077
 # What an account sets for its people would change the answers of its programs.
 unset QUOTING_STYLE POSIXLY_CORRECT
 export LC_ALL=C
-cd -- "$HOME" || exit 1
-case $work in /*) ;; *) work=$(pwd)/$work ;; esac
+# An absolute one needs no home directory, which may be away.
+case $work in /*) cd / ;; *) cd -- "$HOME" && work=$(pwd)/$work || exit 1 ;; esac
 folder=$work/runs/$run/$number
 make_work() {
     mkdir -p -- "$work" && enter_work

@@ -59,7 +59,11 @@ def _with(daemon, lines: str) -> None:
 
 async def test_all_that_a_job_left_is_collected_whatever_the_account_sets_for_its_people(bench, make_daemon):
     daemon = make_daemon()
-    _with(daemon, "export QUOTING_STYLE=c POSIXLY_CORRECT=1 LC_ALL=xx_YY TIME_STYLE=+%s IFS=/; umask 777; trap '' TERM")
+    _with(
+        daemon,
+        "export QUOTING_STYLE=c POSIXLY_CORRECT=1 LC_ALL=xx_YY TIME_STYLE=+%s IFS=/ TZ=Asia/Tokyo TMPDIR=/nowhere HOME=/gone"
+        "; umask 777; trap '' TERM; head -c 100000 /dev/zero; echo oops >&2",
+    )
     bench = replace(bench, target=daemon.target)
     assert await bench.start("echo measured > some.txt") is job.StartOutcome.STARTED
     assert await bench.ended()
