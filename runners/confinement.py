@@ -16,6 +16,7 @@ from contextlib import suppress
 from multiprocessing import forkserver, util
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 MOST_CPU_S = 30
@@ -65,10 +66,10 @@ def _end_server() -> None:
     """End the server, so that the next process gets a new one, whose socket has a folder of this account's alone."""
     with suppress(FileNotFoundError):
         forkserver._forkserver._stop()  # type: ignore[attr-defined]
-    folder = util.get_temp_dir()
+    folder = Path(util.get_temp_dir())
     with suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-    if os.lstat(folder).st_uid != os.geteuid():
+        folder.mkdir(mode=0o700)
+    if folder.lstat().st_uid != os.geteuid():
         raise PermissionError(f"{folder} is somebody else's")
 
 
