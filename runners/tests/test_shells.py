@@ -61,8 +61,8 @@ async def test_all_that_a_job_left_is_collected_whatever_the_account_sets_for_it
     daemon = make_daemon()
     _with(
         daemon,
-        "export QUOTING_STYLE=c POSIXLY_CORRECT=1 LC_ALL=xx_YY TIME_STYLE=+%s IFS=/ TZ=Asia/Tokyo TMPDIR=/nowhere HOME=/gone"
-        "; umask 777; trap '' TERM; head -c 100000 /dev/zero; echo oops >&2",
+        "export QUOTING_STYLE=c POSIXLY_CORRECT=1 LC_ALL=xx_YY TIME_STYLE=+%s IFS=/ TZ=Asia/Tokyo"
+        " TMPDIR=/gone HOME=/gone; umask 777; trap '' TERM; head -c 100000 /dev/zero; echo oops >&2",
     )
     bench = replace(bench, target=daemon.target)
     assert await bench.start("echo measured > some.txt") is job.StartOutcome.STARTED
@@ -116,6 +116,13 @@ async def test_a_shell_that_starts_nothing_is_named_and_nothing_ran(connections,
     with pytest.raises(RemoteFailure, match=f"{words}.*must let BenchHub start /bin/sh"):
         await connections.run(daemon.target, f"touch {evidence}", input=b"x", timeout_s=PATIENCE_S)
     assert not evidence.exists()
+
+
+async def test_an_account_for_files_alone_is_named_and_nothing_ran(connections, make_daemon):
+    daemon = make_daemon()
+    daemon.start("ForceCommand internal-sftp\n")
+    with pytest.raises(RemoteFailure, match=r"sftp connections only.*must let BenchHub start /bin/sh"):
+        await connections.run(daemon.target, "exec /bin/sh -s", input=b"echo ran\n", timeout_s=PATIENCE_S)
 
 
 @pytest.mark.parametrize("shell", ["fish", "bash", "tcsh"])

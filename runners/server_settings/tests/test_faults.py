@@ -216,9 +216,8 @@ def in_session_of_keeper(folder):
 
 
 def keeper_of(folder):
-    return next(
-        process for process in working_in(folder) if b"server_settings.sh\0hold" in command_line(Path(f"/proc/{process}"))
-    )
+    words = b"server_settings.sh\0hold"
+    return next(process for process in working_in(folder) if words in command_line(Path(f"/proc/{process}")))
 
 
 def working_in(folder):
