@@ -78,6 +78,7 @@ TEMPLATES = [
         },
     }
 ]
+FORM_RENDERER = "benchhub.ui.widgets.Renderer"
 
 # DATABASE_URL: postgresql://user:password@host:port/name; the warehouse.
 DATABASES = {"default": database_settings(os.environ.get("DATABASE_URL", "postgresql://127.0.0.1/benchhub"))}
