@@ -1,24 +1,19 @@
-"""Servers for the tests: each starts when the first test asks for it and is stopped at the end of the session."""
+"""How all tests run: settings, the warehouse, pages as they are read, and the order of the files."""
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import re
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.template import Context, Template
 from django.test import Client
@@ -27,19 +22,12 @@ from hypothesis import settings as properties
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from benchhub.database_url import database_settings
-from benchhub.embedded import account as accounts
-from benchhub.embedded import ports, proc, programs
-from benchhub.embedded.account import Account
-from benchhub.embedded.broker import Broker
-from benchhub.embedded.postgres import Cluster
-from benchhub.embedded.processes import MARKER, Processes
-from benchhub.embedded.sshd import SshTarget
-from tests import places
+
+pytest_plugins = ("tests.servers", "tests.browser")
 
 CLONE = Path(__file__).resolve().parent
 # `make test-whole` sets it: what a test otherwise tries on few examples it tries on all.
 WHOLE = os.environ.get("WHOLE", "") not in ("", "0")
-DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 
 if "SECRET_KEY" not in os.environ:
     settings.SECRET_KEY = secrets.token_hex()
@@ -53,19 +41,6 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # How long an example takes says what else the machine does, and nothing of the code.
 properties.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 properties.load_profile("untimed")
-
-# How long a busy machine may take over a page. A test that fails for another reason than this waits as long.
-PATIENCE_MS = 90_000
-CHROMIUM_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
 
 _LINE_BREAK = re.compile(r"(<[^<>]*>)?[ \t]*\n\s*(?=(</?\w+)?)")
 _BROKEN_TAG = re.compile(r"<\w[^<>\n]*\n[^<>]*>")
@@ -209,110 +184,6 @@ class Failures:
             terminalreporter.write_line(f"The same order again: --randomly-seed={seed}")
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """One process at a time: accounts and programs are made where they are missing."""
-    with Path(__file__).open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Headless Chromium as Playwright drives it. Playwright keeps an event loop in this thread meanwhile."""
-    from playwright.sync_api import expect, sync_playwright
-
-    from benchhub.reports.sharing.output import pdf
-
-    program = pdf.program()
-    if program is None:
-        pytest.skip("Chromium is not installed: install the package chromium-headless-shell.")
-    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
-        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
-        new_context = browser.new_context
-
-        def patient(**options: Any) -> Any:
-            context = new_context(**options)
-            context.set_default_timeout(PATIENCE_MS)
-            return context
-
-        environment.setattr(browser, "new_context", patient)
-        expect.set_options(timeout=PATIENCE_MS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(chromium: Any, live_server: Any) -> Iterator[Any]:
-    """A tab as wide as a phone, whose console must stay silent."""
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
-    tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    yield tab
-    context.close()
-    assert complaints == []
-
-
-def is_complaint(message: Any) -> bool:
-    """Tell whether Chromium finds fault with the page; that a busy machine had set the focus before is none."""
-    return message.type != "log" and not message.text.startswith("Autofocus processing was blocked")
-
-
-def sign_in(page: Any) -> None:
-    """Give the tab a session of an administrator; ends on the home page. The form has tests of its own."""
-    from django.contrib.auth import get_user_model
-
-    client, name = Client(), settings.SESSION_COOKIE_NAME
-    client.force_login(get_user_model().objects.create_superuser("ada", password="engine"))
-    origin = page.request.get("/login/").url.removesuffix("login/")
-    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": origin}])
-    page.goto("/")
-
-
-def is_too_wide(page: Any) -> bool:
-    """Tell whether the page, of which there must be a body, is wider than its window."""
-    return bool(page.locator("body").evaluate("body => body.parentElement.scrollWidth > innerWidth"))
-
-
-@dataclass(frozen=True)
-class Target:
-    """A host that can be logged in to: pin `host_key`, offer `private_key` (OpenSSH format)."""
-
-    address: str
-    port: int
-    username: str
-    host_key: str
-    private_key: str
-    work_directory: Path
-
-
-@pytest.fixture(scope="session")
-def account() -> Account:
-    """Return the account that runs the servers: the present user, or as root a user made for it."""
-    with alone():
-        return accounts.for_clone(CLONE)
-
-
-@pytest.fixture(scope="session")
-def server_folder(account: Account) -> Iterator[Path]:
-    """A folder that the account's user can use, unlike pytest's own when root runs the tests."""
-    places.reap(places.SERVERS, places.end_servers)
-    with places.held(places.SERVERS) as folder:
-        account.own(folder)
-        yield folder
-
-
-@pytest.fixture(scope="session")
-def processes(server_folder: Path) -> Iterator[Processes]:
-    supervisor = Processes(server_folder, marker=server_folder.name)
-    yield supervisor
-    supervisor.stop_all()
-    proc.kill_marked(MARKER, f"{supervisor.marker}-target")
-    supervisor.kill_marked()
-
-
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
     """Give the tests that touch the warehouse a PostgreSQL of their own, unless DATABASE_URL names one."""
@@ -345,81 +216,3 @@ def emptied_by_delete(
     assert not reset_sequences, "Tests count from no number."
     deletes = "; ".join(f'DELETE FROM "{table}"' for table in tables)
     return [f"SET LOCAL session_replication_role = replica; {deletes}"]
-
-
-@pytest.fixture(scope="session")
-def warehouse_cluster(request: pytest.FixtureRequest) -> Cluster:
-    return new_cluster("warehouse", 16, request, {"fsync": "off", "full_page_writes": "off"})
-
-
-@pytest.fixture(scope="session")
-def broker_url(request: pytest.FixtureRequest) -> str:
-    """redis://... of a broker of the tests' own, or BROKER_URL."""
-    if "BROKER_URL" in os.environ:
-        return os.environ["BROKER_URL"]
-    processes, folder, account = _place(request)
-    broker = Broker(folder / "broker", ports.free_port(), secrets.token_urlsafe(), account)
-    with alone():
-        broker.start(processes)
-    return broker.url
-
-
-@pytest.fixture(scope="session")
-def target(request: pytest.FixtureRequest) -> Target:
-    """An SSH daemon (OpenSSH where it is installed) and a key pair that may log in."""
-    processes, folder, account = _place(request)
-    sshd = SshTarget(folder / "target", ports.free_port(), account, marker=f"{processes.marker}-target")
-    sshd.create()
-    private_key, public_key = new_key_pair()
-    sshd.authorize(public_key)
-    sshd.start(processes)
-    return Target("127.0.0.1", sshd.port, sshd.username, sshd.host_key, private_key, sshd.work_directory)
-
-
-@pytest.fixture(scope="session")
-def cluster16(request: pytest.FixtureRequest) -> Cluster:
-    return new_cluster("cluster16", 16, request)
-
-
-@pytest.fixture(scope="session")
-def cluster18(request: pytest.FixtureRequest) -> Cluster:
-    return new_cluster("cluster18", 18, request)
-
-
-@pytest.fixture(scope="session")
-def cluster15(request: pytest.FixtureRequest) -> Cluster:
-    if not (DEBIAN_15 / "initdb").exists():
-        pytest.skip(f"PostgreSQL 15 is not installed: {DEBIAN_15} does not exist")
-    return new_cluster("cluster15", 15, request)
-
-
-def new_cluster(
-    name: str, major: int, request: pytest.FixtureRequest, settings: Mapping[str, str] | None = None
-) -> Cluster:
-    """A running cluster of the session, with its database `benchhub` and the superuser of that name.
-
-    A warehouse that only the tests fill need not survive a power cut: emptying its tables waits for no disk.
-    """
-    processes, folder, account = _place(request)
-    with alone():
-        bin_directory = DEBIAN_15 if major == 15 else programs.builds(account)[major]
-    port = ports.free_port()
-    cluster = Cluster(name, folder / name, bin_directory, port, account, settings=settings or {}, is_scratch=True)
-    cluster.create(processes)
-    cluster.start(processes)
-    return cluster
-
-
-def new_key_pair() -> tuple[str, str]:
-    """A private key in OpenSSH format and its line for authorized_keys."""
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
-    )
-    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    return private.decode(), public.decode()
-
-
-def _place(request: pytest.FixtureRequest) -> tuple[Processes, Path, Account]:
-    value: Any = request.getfixturevalue
-    return value("processes"), value("server_folder"), value("account")

@@ -23,7 +23,8 @@ from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.processes import PLAIN_ENVIRONMENT, Child, Processes
 from benchhub.reports.sharing.output import pdf
-from conftest import CLONE, new_cluster, new_key_pair
+from conftest import CLONE
+from tests.servers import new_cluster, new_key_pair
 
 FILE = CLONE / "docker-compose.yml"
 OURS = {"prepare", "web", "worker", "ticker"}

@@ -16,7 +16,7 @@ from benchhub.embedded import ports, proc
 from benchhub.embedded.account import Account
 from benchhub.embedded.processes import MARKER, Processes, stop_leftovers
 from benchhub.embedded.sshd import FORCE_ASYNCSSH, SshTarget
-from conftest import Target, new_key_pair
+from tests.servers import Target, new_key_pair
 
 pytestmark = pytest.mark.target
 

@@ -15,7 +15,6 @@ import pytest
 
 from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
-from conftest import new_cluster
 from runners import counters, job, script, tools
 from runners.collection import Collected
 from runners.conftest import PATIENCE_S
@@ -26,6 +25,7 @@ from runners.probe import builds
 from runners.ssh import Target
 from runners.telemetry import collector, series
 from runners.telemetry.log import parse
+from tests.servers import new_cluster
 
 pytestmark = pytest.mark.target
 

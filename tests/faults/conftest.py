@@ -16,10 +16,10 @@ from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import Processes
-from conftest import new_cluster
 from tests.faults import rig as rigs
 from tests.faults import rows
 from tests.faults.rig import Rig, Site
+from tests.servers import new_cluster
 
 LEASE_S = 6.0
 QUICK = ("test_secrets.py",)

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from benchhub.accounts.navigation import GROUPS
 from benchhub.bench import testing
-from conftest import is_too_wide, sign_in
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LONG_NAME = "a-name-of-a-user-that-is-as-long-as-names-of-users-rarely-are@example.org"

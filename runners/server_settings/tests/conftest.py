@@ -7,10 +7,10 @@ import pytest
 
 from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
-from conftest import new_cluster
 from runners.keys import make_key_pair
 from runners.server_settings.testing import Driver
 from runners.ssh import Target
+from tests.servers import new_cluster
 
 
 @pytest.fixture(scope="session")

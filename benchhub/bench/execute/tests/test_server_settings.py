@@ -26,7 +26,6 @@ from benchhub.bench.run_page.settings import ServerSetting, server_rows
 from benchhub.catalog.instances import applying
 from benchhub.catalog.instances.inspection import looked_at
 from benchhub.catalog.models import Configuration, Host, Inspection, Instance
-from conftest import new_cluster
 from runners import job
 from runners.collection import Collected
 from runners.contract import Outputs
@@ -34,6 +33,7 @@ from runners.server_settings import answer as server_answer
 from runners.server_settings.put_back import UNDER_WAY
 from runners.ssh import RemoteFailure
 from runners.verdict import Look, Verdict
+from tests.servers import new_cluster
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment
 from benchhub.catalog.models import Configuration, Hardware, Instance, PgBuild, Workload
-from conftest import is_too_wide, sign_in
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -13,7 +13,7 @@ from benchhub.bench.models import Experiment, Run, Watch, Window
 from benchhub.bench.queue import timetable
 from benchhub.bench.results import live_log
 from benchhub.catalog.models import Host
-from conftest import is_too_wide, sign_in
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Found, Series
-from conftest import sign_in
+from tests.browser import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchhub.catalog.models import Hardware, LicenceModel, PriceSheet
-from conftest import is_too_wide, sign_in
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CSV = "record,description,unit_price,quantity\nline,Cable,2.50,4\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import sign_in
+from tests.browser import sign_in
 
 
 @pytest.fixture

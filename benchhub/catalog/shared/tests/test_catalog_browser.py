@@ -9,7 +9,7 @@ from benchhub.bench.execute.inspections import visit_inspections
 from benchhub.catalog.hosts import page as host_page
 from benchhub.catalog.models import Configuration, Host, Instance
 from benchhub.catalog.shared.testing import copy_install_line, install
-from conftest import is_too_wide
+from tests.browser import is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.target, pytest.mark.django_db(transaction=True)]
 FOUND_BY_ITSELF = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))

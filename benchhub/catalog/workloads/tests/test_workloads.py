@@ -6,8 +6,8 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.catalog.models import Workload
-from conftest import is_too_wide, sign_in
 from runners import tools
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = pytest.mark.django_db
 PAGE_QUERIES = 7

@@ -6,8 +6,8 @@ from benchhub.bench import testing
 from benchhub.bench.models import LatencyHistogram
 from benchhub.catalog.models import Hardware, LicenceModel, Workload
 from benchhub.reports.testing import key, list_price
-from conftest import is_too_wide, sign_in
 from runners.tools.tatp.parameters import TRANSACTIONS
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOADS = (1, 8, 32)

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from benchhub.bench import testing
 from benchhub.reports.testing import variant
-from conftest import sign_in
+from tests.browser import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 WIDTH_PX, HEIGHT_PX, MOST_SCREENS = 360, 780, 8

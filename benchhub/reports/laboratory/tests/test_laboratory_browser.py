@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.testing import key, list_price
-from conftest import is_too_wide, sign_in
+from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

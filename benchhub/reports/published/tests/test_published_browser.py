@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
-from conftest import is_too_wide
+from tests.browser import is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHARTS = {"postgrespure-s822l": 3, "postgresql-on-power8": 2, "postgresql-on-ibm-z": 1, "soliddb-tatp-max5": 2}

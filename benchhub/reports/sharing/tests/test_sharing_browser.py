@@ -14,7 +14,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.reports.models import Link
 from benchhub.reports.sharing import passwords
 from benchhub.reports.sharing.conftest import SECRETS
-from conftest import is_too_wide
+from tests.browser import is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PASSWORD = "correct horse battery"

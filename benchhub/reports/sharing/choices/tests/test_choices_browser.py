@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchhub.reports.sharing.choices.choice import OPEN
-from conftest import is_too_wide
+from tests.browser import is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AXE = Path(__file__).resolve().parents[5] / "tests" / "vendor" / "axe.min.js"
