@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-api test-whole test-matrix check-types check-secrets check-others bench-viewers faults faults-clusters soak pictures openapi sbom
+.PHONY: test-api test-whole test-matrix check-types check-security check-others bench-viewers faults faults-clusters soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -41,11 +41,16 @@ stop:
 
 test: venv-dev
 	@$(RUN) tests/packages.py
-	@$(MAKE) check
+	@# The checks that take longest are run beside the others and the tests, which often wait.
+	@$(MAKE) -j 3 check-types check-security checked-tests
+
+.PHONY: checked-tests
+checked-tests: check-others
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@# There are as many processes as cores already: threads of the linear algebra would wait for each other, spinning.
-	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+	@# What a test makes gets no part in the two jobs.
+	MAKEFLAGS= OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 		$(if $(SHUFFLE),,-p no:randomly)
 
 test-matrix: python
@@ -144,10 +149,11 @@ sbom: venv
 
 # Two at a time, what takes longest first.
 check: venv-dev
-	@$(MAKE) -j 2 --output-sync=target check-secrets check-types check-others
+	@$(MAKE) -j 2 --output-sync=target check-types check-security check-others
 
-check-secrets:
+check-security:
 	$(RUN) tests/secret_scan.py
+	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 
 check-types:
 	$(RUN) -m mypy
@@ -156,7 +162,6 @@ check-others:
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m djlint frontend/templates --lint --quiet
-	$(RUN) -m bandit -q -r benchhub runners clients -c pyproject.toml -ll -ii
 	$(RUN) tests/known_faults.py
 	@# pytest writes the asserts of all tests anew, once, and not in each of its processes.
 	@$(RUN) -m pytest --collect-only -qq -p no:randomly > .venv/collected || { cat .venv/collected; exit 1; }
