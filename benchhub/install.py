@@ -116,7 +116,8 @@ def _make_venv() -> None:
     for stamp in VENV.glob("*.installed"):  # first: what is left of an interrupted removal is not complete
         stamp.unlink()
     try:
-        venv.create(VENV, clear=True, with_pip=True)
+        # A copy of an interpreter that a link leads to, as uv lays them, would not find its library.
+        venv.create(VENV, clear=True, symlinks=True, with_pip=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon
         shutil.rmtree(VENV, ignore_errors=True)
         sys.exit(f"{NAME} cannot be made: {error}.")

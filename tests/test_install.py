@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -110,3 +111,17 @@ def test_without_the_venv_module_the_person_learns_which_package_brings_it(
     monkeypatch.setitem(sys.modules, "ensurepip", None)
     with pytest.raises(SystemExit, match="apt-get install python3-venv"):
         install._make_venv()
+
+
+@pytest.mark.whole
+def test_an_interpreter_that_is_reached_by_a_link_is_not_copied(tmp_path: Path) -> None:
+    """As uv and people lay theirs: a copy would look for its library beside the link."""
+    interpreter = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    link, made = tmp_path / "bin" / "python3", tmp_path / "made"
+    link.parent.mkdir()
+    link.symlink_to(interpreter)
+    command = [link, "-c", "from benchhub import install; install._make_venv(); print(install._venv_works())"]
+    environment = {**os.environ, "BENCHHUB_VENV": str(made)}
+    done = subprocess.run(command, cwd=install.CLONE, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "True"
+    assert (made / "bin" / "python").resolve() == interpreter.resolve()
