@@ -22,6 +22,8 @@ END_SLACK_S = 0.5
 # run of a number of transactions ends with the last of them.
 SAME_CLOCK_SINCE = (14,)
 SPAN_SLACK_S, LEAST_SPAN = 0.01, 0.9
+# A log has whole us, of both ends of a transaction.
+LOGGED_ROUNDING_S = 0.000002
 # Half of the last of the six decimals of a rate.
 TPS_ROUNDING = 5e-7
 # Metrics of the reports of progress that count what the summary counts, and what their division into seconds leaves.
@@ -54,7 +56,9 @@ LATE = re.compile(
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 MOST_DOUBTS = 2
 # By which a client spent time that is in no latency of a log.
-OTHER_WAITS = ("failed_transactions", "average_connection_time_ms", "rate_limit_lag_average_ms")
+OTHER_WAITS = ("failed_transactions", "average_connection_time_ms")
+# What is printed of a run at a rate, which waits for its first transaction to be due; its average may be 0.
+LAG = "rate_limit_lag_average_ms"
 RATE_SHARE, RATE_ROUNDING, SCRIPT_SHARE_ROUNDING = 0.00001, 0.00001, 0.051
 # Half of the last digit, and a little for the rounding of what is in the middle.
 SHARE_ROUNDING = 0.00051
@@ -140,6 +144,14 @@ def span_doubts(spec: RunSpec, reduction: Reduction | None, measures: Mapping[st
     room_s = SPAN_SLACK_S + lasted_s * TPS_ROUNDING / least_tps
     if span_s > lasted_s + room_s or span_s < _least_span_s(spec, lasted_s, measures) - room_s:
         yield Doubt("log-clock", f"The log's transactions took {span_s:,.3f} s, but the run lasted {lasted_s:,.3f} s.")
+        return
+    # At a rate a latency counts from when it was due, so that those of one client overlap.
+    had_s = spec.clients * (span_s + SPAN_SLACK_S) + LOGGED_ROUNDING_S * reduction.transactions
+    if LAG not in measures and reduction.busy_s > had_s:
+        text = (
+            f"The log has {reduction.busy_s:,.3f} s of transactions within {span_s:,.3f} s, more than its clients had."
+        )
+        yield Doubt("log-clock", text)
 
 
 def _least_span_s(spec: RunSpec, lasted_s: float, measures: Mapping[str, Measure]) -> float:
@@ -148,7 +160,7 @@ def _least_span_s(spec: RunSpec, lasted_s: float, measures: Mapping[str, Measure
     A log's first response begins after a think time. Of a run of half a second clients may disconnect all the while.
     """
     has_waits = any(measures[name].value for name in OTHER_WAITS if name in measures)
-    is_open = has_waits or pgbench_parameters.read(spec.parameters).think is not None
+    is_open = has_waits or LAG in measures or pgbench_parameters.read(spec.parameters).think is not None
     if is_open or spec.log_sampling_rate < 1 or "planned_transactions" not in measures:
         return 0.0
     return LEAST_SPAN * lasted_s - END_SLACK_S

@@ -126,6 +126,11 @@ class Reduction:
         """Return the number of transactions that were logged with their latency."""
         return sum(self.bins.values())
 
+    @property
+    def busy_s(self) -> float:
+        """Return how long the transactions took together, in seconds."""
+        return sum(totals.sum_us for totals in self.scripts.values()) / 1_000_000
+
 
 def _is_timed(columns: list[bytes]) -> bool:
     return len(columns) >= 6 and columns[4].isdigit() and len(columns[4]) <= LONGEST_TIME

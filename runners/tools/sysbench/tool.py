@@ -21,7 +21,7 @@ from runners.tools.printed import END_UNSEEN, printed_text
 from runners.tools.shell import psql, verified
 
 from . import claims as sysbench_claims
-from . import consistency, report
+from . import completeness, consistency, report
 
 PARSER = "sysbench/6"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
@@ -288,6 +288,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         histograms=(histogram,) if histogram else (),
         doubts=(
             *consistency.doubts(text, measures),
+            *completeness.doubts(text, measures),
             *(consistency.percentile_doubts(text, histogram) if histogram else ()),
         ),
         remarks=(*report.remarks(text, measures), *report.unread(text), *progress.remarks, *_end_remarks(outputs)),

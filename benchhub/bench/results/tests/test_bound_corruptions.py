@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -129,6 +130,19 @@ def rest_of(name: str, line: str) -> Change:
     return change
 
 
+def scaled_progress(factor: float) -> Change:
+    """Multiply all rates of sysbench's reports of progress."""
+
+    def scaled(rates: re.Match[str]) -> str:
+        return re.sub(r"\d+\.\d\d", lambda rate: f"{float(rate[0]) * factor:.2f}", rates[0])
+
+    def change(outputs: Outputs) -> Outputs:
+        text = re.sub(r"(?m)tps: .*?(?= lat | response)", scaled, outputs.stdout.decode())
+        return replace(outputs, stdout=text.encode())
+
+    return change
+
+
 COUNT, RATE, AVERAGE, DURATION = (
     "number of transactions actually processed: ", "tps = ", "latency average = ", "duration: ",
 )  # fmt: skip
@@ -223,6 +237,23 @@ SYSBENCH = (
         undetectable="The percentile of a second may lie anywhere between shortest and longest.",
     ),
 )
+SYSBENCH_PROGRESS = (
+    Corruption("0.5-progress", "all seconds, fewer by a tenth", scaled_progress(0.9), "progress"),
+    Corruption("1.1-progress", "all seconds, fewer by a twentieth", scaled_progress(0.95), "progress"),
+    Corruption("1.1-histogram", "all seconds, more by a tenth", scaled_progress(1.1), "progress"),
+    Corruption(
+        "1.1-histogram",
+        "all seconds, fewer by a twentieth",
+        scaled_progress(0.95),
+        undetectable="A report may come half a second late, and one second had 300 transactions more than the next.",
+    ),
+    Corruption(
+        "1.1-progress",
+        "the last reports cut off",
+        printed(r"^\[ 4s \].*\n\[ 6s \].*\n", ""),
+        undetectable="In 4 s the thread that reports may have waited, and as many may have ended after it.",
+    ),
+)
 TATP = (
     Corruption("", "a latency tenfold", file("tatp.messages", b"lat 0.213", b"lat 2.130"), "progress"),
     Corruption("", "a rate tenfold", file("tatp.messages", b"25891.4", b"258914.0"), "progress"),
@@ -248,7 +279,9 @@ def test_parts_of_two_runs_of_the_same_settings_are_no_run(corruption: Corruptio
     check(corruption, odd_run(corruption.run))
 
 
-@pytest.mark.parametrize("corruption", SYSBENCH, ids=lambda corruption: f"{corruption.run}: {corruption.title}")
+@pytest.mark.parametrize(
+    "corruption", SYSBENCH + SYSBENCH_PROGRESS, ids=lambda corruption: f"{corruption.run}: {corruption.title}"
+)
 def test_a_number_of_sysbench_out_of_its_bounds_is_caught(corruption: Corruption) -> None:
     check(corruption, sysbench_run_of(corruption.run))
 

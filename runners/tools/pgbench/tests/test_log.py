@@ -202,3 +202,33 @@ def test_a_log_spans_its_run_but_for_the_rounding_of_the_rate_and_both_ends(
         measures["planned_transactions"] = Measure(planned, "transactions")
     spec = replace(UNLOGGED, log_sampling_rate=1.0, parameters={**UNLOGGED.parameters, "think_ms": think_ms})
     assert [doubt.text for doubt in consistency.span_doubts(spec, reduction, measures)] == texts
+
+
+@pytest.mark.parametrize(
+    ("span_s", "lag_ms", "texts"),
+    [
+        (9.5, None, []),  # 4 clients have 38 s, and 38 s were busy
+        (9.4, None, ["The log has 38.000 s of transactions within 9.400 s, more than its clients had."]),
+        (9.4, 0.0, []),  # at a rate those of one client overlap
+    ],
+)
+def test_clients_make_one_transaction_after_the_other(span_s: float, lag_ms: float | None, texts: list[str]) -> None:
+    totals = {0: pgbench_log.ScriptTotals(38_000_000, 100, 100_000)}
+    reduction = pgbench_log.Reduction(10_000, {}, totals, {}, None, None, span_s=span_s)
+    measures = {"transactions": Measure(10_000, "transactions"), "tps": Measure(1_000.0, "TPS")}
+    if lag_ms is not None:
+        measures["rate_limit_lag_average_ms"] = Measure(lag_ms, "ms")
+    spec = replace(UNLOGGED, log_sampling_rate=1.0)
+    assert [doubt.text for doubt in consistency.span_doubts(spec, reduction, measures)] == texts
+
+
+def test_a_run_at_a_rate_may_wait_long_for_its_first_transaction() -> None:
+    reduction = pgbench_log.Reduction(4, {}, {}, {}, None, None, span_s=17.759)
+    measures = {
+        "transactions": Measure(4, "transactions"),
+        "tps": Measure(0.161923, "TPS"),
+        "planned_transactions": Measure(4, "transactions"),
+        "rate_limit_lag_average_ms": Measure(0.0, "ms"),
+    }
+    spec = replace(UNLOGGED, log_sampling_rate=1.0)
+    assert not list(consistency.span_doubts(spec, reduction, measures))
