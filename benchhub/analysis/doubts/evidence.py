@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -35,8 +36,10 @@ class Evidence:
     a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
     `histogram` is of a whole log or of the report itself. `progress` are transactions a second, one value a second,
-    and `progress_busy_s` the seconds that they took together at least. `pause_average_ms` is what clients that think
-    waited before each transaction, which is in no latency, and `longest_pause_ms` the most that they may wait.
+    and `progress_busy_s` the seconds that they took together at least; `stalled_before_s` is for how long the same
+    clients may have stood still in a warm-up before, with transactions that ended in these seconds.
+    `pause_average_ms` is what clients that think waited before each transaction, which is in no latency, and
+    `longest_pause_ms` the most that they may wait.
     `rate_rounding` is by how much TPS may differ from what is printed, `report_rounding_s` the time of a report.
     """
 
@@ -68,6 +71,7 @@ class Evidence:
     histogram: Shape | None = None
     progress: Sequence[float] = ()
     progress_busy_s: Sequence[float] = ()
+    stalled_before_s: float = 0.0
     failures_by_kind: Sequence[int] = ()
     retried_transactions: int | None = None
     retries: int | None = None
@@ -90,5 +94,8 @@ class Evidence:
 
     @property
     def rounding_share(self) -> float:
-        """Return by what share the printed rate may be off, and so what is computed from it."""
-        return self.rate_rounding / self.tps if self.tps else 0.0
+        """Return by what share the rate may be lower than it is printed, and a time that it gives longer."""
+        if not self.rate_rounding:
+            return 0.0
+        least_tps = self.tps - self.rate_rounding
+        return self.rate_rounding / least_tps if least_tps > 0 else math.inf

@@ -45,6 +45,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         longest_pause_ms=expectation.longest_pause_ms,
         progress=() if result.has_late_reports else rates,
         progress_busy_s=() if result.has_late_reports else _busy_s(result, tool.unit.lower()),
+        stalled_before_s=_stalled_before_s(result, tool.unit.lower()),
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
@@ -69,6 +70,17 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
         max(0.0, rate + refused_rate - RATE_ROUNDING) * max(0.0, latency_ms - LATENCY_ROUNDING_MS) / 1000
         for rate, refused_rate, latency_ms in seconds
     ]
+
+
+def _stalled_before_s(result: RunResult, rate_name: str) -> float:
+    """Return how long the clients may have stood still in the warm-up: by its share of the highest rate, each second.
+
+    Transactions that waited there end in the first measured second, with all of that in their latencies.
+    """
+    lines = {series.metric: series.numbers for series in result.series}
+    before = lines.get(f"warmup_{rate_name}", ())
+    peak = max((*before, *lines.get(rate_name, ())), default=0.0)
+    return sum(1 - rate / peak for rate in before) if peak else float(len(before))
 
 
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:

@@ -90,7 +90,8 @@ class _Seconds:
         """Return how many clients were busy in half of the reports in which nothing stood still; inf of too few."""
         steps = zip(self.steps_s, self.busy_by_report, strict=True)
         punctual = [busy for step_s, busy in steps if busy and self._is_punctual(step_s)]
-        return median(punctual) if len(punctual) >= min(FEWEST_REPORTS, len(self.steps_s)) else math.inf
+        fewest = max(2, min(FEWEST_REPORTS, len(self.steps_s)))  # a single one does not say when it was due
+        return median(punctual) if len(punctual) >= fewest else math.inf
 
     def _is_punctual(self, step_s: float) -> bool:
         return abs(step_s - self.interval_s) < PUNCTUAL_S

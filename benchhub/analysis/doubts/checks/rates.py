@@ -27,10 +27,11 @@ FASTEST_AFTER = 3.0
 
 
 def busy_clients(evidence: Evidence) -> Finding | None:
-    """Check that the seconds' transactions took no more time than their clients had, with one second beforehand."""
+    """Check that the seconds' transactions took no more time than their clients had, with what was before them."""
     seconds = len(evidence.progress_busy_s)
     busy_s, lasted_s = sum(evidence.progress_busy_s), evidence.lasted_s or 0.0
-    had_s = evidence.clients * max(seconds + 1, lasted_s + evidence.initial_connection_time_ms / 1000)
+    span_s = max(seconds + 1, lasted_s + evidence.initial_connection_time_ms / 1000) + evidence.stalled_before_s
+    had_s = evidence.clients * span_s
     if not seconds or evidence.rate_limited or busy_s <= had_s * (1 + PROGRESS_TOLERANCE):
         return None
     return "progress", (
