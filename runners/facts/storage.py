@@ -27,9 +27,14 @@ VIRTUAL_DISK = re.compile(
     # DigitalOcean, Hetzner and Tencent; a 'LOGICAL VOLUME' is of a controller in the machine.
     r"|^\w{1,64} (?:hc_)?volume$|\bcloud disk\b"
     # What an array of disks gives out over a network: the array alone knows what lies below it.
-    r"|iscsi|\blun\b|\bvdisk\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b",
+    r"|iscsi|\blun\b|\bvdisk\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b"
+    r"|powerstore|xtremapp|infinibox|flashsystem|eternus|\bmsa \d{4}|\b2107900|\b2810xiv|\bhsv\d{3}\b|universal xport"
+    # Of 3PAR, Dorado, Nimble, EqualLogic, SANtricity and Hitachi AMS; and of PowerVM, Virtuozzo, SCST and SPDK.
+    r"|^\w{1,64} (?:vv|xsg1|server|100e-00|inf-01-00|df600f)$|\bvdasd\b|^ploop\d|\bscst|\bspdk\b",
     re.IGNORECASE,
 )
+# Controllers in the machine whose volumes the kernel calls rotating, as they do not say what they lie on.
+UNTOLD = re.compile(r"\bperc\b|raid|^mr\d{4}|^smc\d{4}", re.IGNORECASE)
 # By the start of the identifier that its maker gives a device of the mapper.
 MAPPED = {"LVM": "LVM", "CRYPT": "dm-crypt", "mpath": "multipath", "DMRAID": "dmraid", "VDO": "VDO"}
 # By the start of the name; what lies below a file or a volume of ZFS is not followed.
@@ -124,6 +129,8 @@ def _disk(row: Mapping[str, str]) -> Facts:
     if VIRTUAL_DISK.search(f"{name} {model}"):
         return {**disk, "is_virtual": True}
     rotational = row.get("ROTA")
+    if rotational == "1" and UNTOLD.search(model):
+        return disk
     return {**disk, "is_rotational": rotational == "1"} if rotational in ("0", "1") else disk
 
 

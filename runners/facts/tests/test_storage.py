@@ -146,7 +146,10 @@ def test_what_is_no_list_of_pools_has_none(text):
     assert zfs_pools(text) == {}
 
 
-ARRAYS = ("LIO-ORG storage", "NETAPP LUN C-Mode", "SYNOLOGY iSCSI Storage", "PURE FlashArray", "VDISK")
+ARRAYS = (
+    "LIO-ORG storage", "NETAPP LUN C-Mode", "SYNOLOGY iSCSI Storage", "PURE FlashArray", "VDISK", "VV", "XSG1",
+    "Server", "MSA 2050 SAN", "PowerStore", "2107900", "InfiniBox", "VDASD", "INF-01-00",
+)  # fmt: skip
 CLOUDS = ("Volume", "HC_Volume", "Cloud Disk")
 
 
@@ -154,6 +157,20 @@ CLOUDS = ("Volume", "HC_Volume", "Cloud Disk")
 def test_a_volume_of_an_array_or_a_cloud_is_not_said_to_rotate(model):
     [disk] = block_devices(LSBLK.format("sda", 1, model.replace(" ", "\\x20")), {})
     assert disk["is_virtual"] and "is_rotational" not in disk
+
+
+@pytest.mark.parametrize("model", ["PERC H730P Mini", "MR9361-8i", "SMC3108", "ServeRAID M5210"])
+@pytest.mark.parametrize("flag", [0, 1])
+def test_a_controller_that_does_not_say_what_its_volumes_lie_on_is_believed_that_they_do_not_rotate(model, flag):
+    [disk] = block_devices(LSBLK.format("sda", flag, model.replace(" ", "\\x20")), {})
+    assert disk.get("is_rotational") is (None if flag else False)
+    assert "is_virtual" not in disk
+
+
+@pytest.mark.parametrize("model", ["ST4000NM0035-1V4", "WDC WD40EFRX-68N", "HUS726T6TALE6L4", "MG08SCA16TE"])
+def test_a_disk_that_rotates_is_said_to(model):
+    [disk] = block_devices(LSBLK.format("sda", 1, model.replace(" ", "\\x20")), {})
+    assert disk["is_rotational"] and "is_virtual" not in disk
 
 
 def test_a_volume_of_a_controller_in_the_machine_is_said_to_rotate():
