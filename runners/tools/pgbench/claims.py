@@ -283,8 +283,10 @@ def _offered(summary: Summary, longest_lag_s: float) -> tuple[float, float, floa
     due = summary.transactions + sum(summary.number(name) or 0 for name in others)
     average_ms, stddev_ms = (summary.number(f"latency {name}") or 0 for name in ("average", "stddev"))
     longest_s = (average_ms + max(3.0, math.sqrt(summary.transactions)) * stddev_ms) / 1000
-    explained_s = 0.0 if summary.number("number of failed transactions") else longest_s
-    if lasted_s > duration_s + explained_s + LATE_END_S:
+    has_failed = bool(summary.number("number of failed transactions"))
+    explained_s = 0.0 if has_failed else longest_s
+    is_planned_count = summary.number("duration") is None
+    if lasted_s > duration_s + explained_s + LATE_END_S or (has_failed and is_planned_count):
         longest_s = lasted_s
     waited_s = SHARE * (longest_lag_s + longest_s)
     loaded_s = min(duration_s, lasted_s) - _connecting_s(summary)

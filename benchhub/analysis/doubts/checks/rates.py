@@ -116,10 +116,11 @@ def connecting_end(evidence: Evidence) -> Finding | None:
 def _may_wait_for_a_retry(evidence: Evidence, counted_s: float) -> bool:
     """Tell whether the run may have waited for a transaction that was to be tried again, which is in no count.
 
-    Meanwhile no client began another: all that are counted fit into `counted_s`.
+    Meanwhile no client began another: all that are counted fit into `counted_s`. Retries are only counted, be they 0,
+    where several tries are allowed.
     """
     average_ms = None if evidence.latency_is_derived else evidence.latency_average_ms
-    if not evidence.failed_transactions and not evidence.retries:
+    if not evidence.failed_transactions and evidence.retries is None:
         return False
     if average_ms is None or evidence.transactions is None:
         return True

@@ -293,6 +293,15 @@ def test_a_stall_at_the_end_of_a_run_leaves_transactions_out_of_its_rate(
     assert list(contradicted(spec, text)) == ([] if is_possible else ["rate-limit"])
 
 
+@pytest.mark.parametrize(("failed", "is_possible"), [(0, False), (29, True)])
+def test_a_planned_number_of_transactions_at_a_rate_waits_for_one_that_fails(failed: int, *, is_possible: bool) -> None:
+    parameters = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "scale": 1, "rate_tps": 15_000}
+    spec = replace(SPEC, tool_version="16", clients=4, threads=1, duration_s=0, parameters=parameters)
+    text = RATED.format(transactions=4_000 - failed, failed=failed, average=2, stddev=1, tps="232.000000")
+    text = text.replace("duration: 60 s\n", "number of transactions per client: 1000\n")
+    assert list(contradicted(spec, text)) == ([] if is_possible else ["rate-limit"])
+
+
 def test_rates_that_are_too_low_to_tell_leave_open_whether_each_transaction_connected() -> None:
     """At 0.053254 TPS the sixth decimal is 0.2 ms; at 1,000 TPS it is nothing, and no connection is so quick."""
     spec = replace(SPEC, tool_version="13", clients=4, threads=2, duration_s=1)
