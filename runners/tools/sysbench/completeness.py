@@ -49,20 +49,20 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
 
 def _are_due(text: str, times_s: Sequence[float]) -> bool:
     """Tell whether each report came when its interval had ended: a single one may have come late by any time."""
-    asked = INTERVAL.search(text)
-    is_first_due = times_s[0] == int(asked[1]) if asked else len(times_s) >= FEW_REPORTS
+    interval = INTERVAL.search(text)
+    is_first_due = times_s[0] == int(interval[1]) if interval else len(times_s) >= FEW_REPORTS
     return is_first_due and gaps.are_punctual(times_s)
 
 
 def _interval_doubts(text: str, times_s: Sequence[float]) -> Iterator[Doubt]:
     """Yield a doubt where none of many reports comes as soon after another as was asked for."""
-    asked = INTERVAL.search(text)
+    interval = INTERVAL.search(text)
     steps_s = [after_s - before_s for before_s, after_s in pairwise([0.0, *times_s])]
-    if asked and len(steps_s) >= MANY_REPORTS and min(steps_s) > int(asked[1]):
+    if interval and len(steps_s) >= MANY_REPORTS and min(steps_s) > int(interval[1]):
         yield Doubt(
             "progress",
-            f"Its reports of progress are {min(steps_s):,.0f} s apart or more, {asked[1]} s were asked for: some are "
-            "missing.",
+            f"Its reports of progress are {min(steps_s):,.0f} s apart or more, {interval[1]} s were asked for: "
+            "some are missing.",
         )
 
 

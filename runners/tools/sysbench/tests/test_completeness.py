@@ -32,8 +32,8 @@ def texts(
         "latency_min_ms": Measure(2.0, "ms"),
         "latency_max_ms": Measure(longest_ms, "ms"),
     }
-    asked = f"Report intermediate results every {interval_s} second(s)"
-    return [doubt.text for doubt in completeness.doubts("\n".join([head, asked, *lines]), measures)]
+    interval = f"Report intermediate results every {interval_s} second(s)"
+    return [doubt.text for doubt in completeness.doubts("\n".join([head, interval, *lines]), measures)]
 
 
 EVEN = [(second, 1_000.0) for second in range(1, 11)]
