@@ -39,9 +39,10 @@ def renew() -> None:
 
 
 def _promises() -> Iterator[Promise]:
-    runs = gates.next_contended() if _may_be_overtaken() else []
+    systems = _systems_overtaken()
+    runs = gates.next_contended(systems) if systems else []
     if runs:
-        yield from _in_order(runs, _Free.read())
+        yield from _in_order(runs, _Free.read(runs))
 
 
 def _in_order(runs: Iterable[Run], free: _Free) -> Iterator[Promise]:
@@ -54,12 +55,14 @@ def _in_order(runs: Iterable[Run], free: _Free) -> Iterator[Promise]:
                 yield Promise(resource=name, run=run, starts_at=starts_at)
 
 
-def _may_be_overtaken() -> bool:
-    """Tell whether anything in the queue may need what is never free together. Mostly it does not: that is quick."""
-    if Hold.objects.exists() and gates.has_apart():
-        return True
-    queued = Run.objects.queued()
-    return Tenancy.objects.exists() and queued.filter(experiment__tenancies=None).exists()
+def _systems_overtaken() -> str:
+    """Return the condition on systems of which a queued run may need what is never free together; empty for none.
+
+    Mostly there is none, or it is one that drives a server from elsewhere: both are quick.
+    """
+    if Tenancy.objects.exists() and Run.objects.queued().filter(experiment__tenancies=None).exists():
+        return gates.ALL_SYSTEMS
+    return gates.APART_SYSTEMS if Hold.objects.exists() and gates.has_apart() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,12 @@ class _Free:
     left_s: Mapping[int, Mapping[int, float]]
 
     @classmethod
-    def read(cls) -> _Free:
+    def read(cls, runs: Iterable[Any]) -> _Free:
         is_lost = Q(run__watch__unreachable_since__isnull=False)
         lost = Hold.objects.filter(is_lost).values_list("resource", flat=True)
-        return cls(_now(), dict(_expected_ends()), frozenset(lost), _instances(), _left_s())
+        occupied = {run.experiment_id for run in runs if run.gate_occupied}
+        instances, left_s = (_instances(occupied), _left_s()) if occupied else ({}, {})
+        return cls(_now(), dict(_expected_ends()), frozenset(lost), instances, left_s)
 
     def needs(self, run: Any) -> dict[str, datetime]:
         """Return what is promised to the run, and from when; nothing where nobody knows when that is free."""
@@ -104,10 +109,9 @@ def _now() -> datetime:
         return cast(datetime, cursor.fetchone()[0])
 
 
-def _instances() -> dict[int, list[int]]:
-    """Return the instances by experiment, of those with runs in the queue."""
-    waiting = Run.objects.queued().order_by().values("experiment").distinct()
-    rows = ExperimentSystem.objects.filter(experiment__in=waiting).order_by("experiment", "system__instance")
+def _instances(experiments: Iterable[int]) -> dict[int, list[int]]:
+    """Return the instances by experiment."""
+    rows = ExperimentSystem.objects.filter(experiment__in=experiments).order_by("experiment", "system__instance")
     instances: dict[int, list[int]] = {}
     for experiment, instance in rows.values_list("experiment", "system__instance").distinct():
         instances.setdefault(experiment, []).append(instance)

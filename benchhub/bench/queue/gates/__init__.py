@@ -6,6 +6,8 @@ from .needs import MARGIN_S, host_resources, hosts, needed, resources
 from .registry import CONTENTION, GATES, Gate, ready, sentences, with_gates
 from .statements import (
     ALIKE,
+    ALL_SYSTEMS,
+    APART_SYSTEMS,
     candidates,
     free_drivers,
     gated,
@@ -17,7 +19,7 @@ from .statements import (
 )
 
 __all__ = [
-    "ALIKE", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "free_drivers", "gated", "has_apart",
-    "host_resources", "hosts", "in_force", "is_occupied", "is_open", "keys_of_next", "keys_without_data", "needed",
-    "next_contended", "ready", "resources", "sentences", "with_gates",
+    "ALIKE", "ALL_SYSTEMS", "APART_SYSTEMS", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "free_drivers",
+    "gated", "has_apart", "host_resources", "hosts", "in_force", "is_occupied", "is_open", "keys_of_next",
+    "keys_without_data", "needed", "next_contended", "ready", "resources", "sentences", "with_gates",
 ]  # fmt: skip

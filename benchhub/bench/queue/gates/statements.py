@@ -58,6 +58,9 @@ FIRST_OF_ALIKE = (
 """
 )
 ALL_SYSTEMS = "true"
+APART_SYSTEMS = """
+    system.driver_id IS DISTINCT FROM (SELECT host_id FROM catalog_instance WHERE id = system.instance_id)
+"""
 FREE_DRIVERS = """
     SELECT host.id FROM catalog_host AS host
     WHERE NOT EXISTS (SELECT FROM bench_hold AS hold WHERE hold.resource = 'host:' || host.id)
@@ -134,13 +137,14 @@ def has_apart() -> bool:
     return bool(_keys((APART, ())))
 
 
-def next_contended() -> list[Run]:
+def next_contended(systems: str = ALL_SYSTEMS) -> list[Run]:
     """Return each driver's first run of each experiment that waits only until what it needs is free, with its gates.
 
     They come in the order of the queue, and are those that others may overtake: they need two hosts, or data sets
-    that belong to others.
+    that belong to others. `systems` is the condition on systems of which any run may be such, a constant of this
+    module: nothing is read of what waits for others.
     """
-    statement, values = _statement_of_overtaken()
+    statement, values = _statement_of_overtaken(systems)
     keys = _keys((statement, (*values, MOST_PROMISED)))
     if not keys:
         return []
@@ -208,7 +212,7 @@ def _keys(statement: Statement, keys: Sequence[int] | None = None) -> list[int]:
 
 
 @cache
-def _statement_of_overtaken() -> Statement:
+def _statement_of_overtaken(systems: str) -> Statement:
     """Find the first in the queue that wait only until what others take from them, two hosts or data sets, is free.
 
     What people have stopped is left out by columns, of all; the other gates are asked of one run after the other in the
@@ -216,7 +220,8 @@ def _statement_of_overtaken() -> Statement:
     """
     going = {f"gate_{name}": False for name in STOPPED}
     others = [f"gate_{gate.name}" for gate in GATES if gate.name not in (*STOPPED, *CONTENTION, "occupied")]
-    waiting = with_gates(candidates().filter(IS_APART | is_occupied())).filter(**going).order_by(*QUEUE_ORDER)
+    first = candidates(FIRST_OF_ALIKE.format(systems=systems)).filter(IS_APART | is_occupied())
+    waiting = with_gates(first).filter(**going).order_by(*QUEUE_ORDER)
     rows = waiting.values("id", "gate_busy", "gate_occupied", *others)[:MOST_WAITING]
     statement, values = rows.query.sql_with_params()
     conditions = " AND ".join(("(gate_busy OR gate_occupied)", *(f"NOT {name}" for name in others)))

@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from benchhub.bench import testing
 from benchhub.bench.additions import due
-from benchhub.bench.models import Event, Experiment, Run, Window
+from benchhub.bench.models import Event, Experiment, Promise, Run, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, queue, timetable
+from benchhub.bench.queue.gates import statements
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system, states
 from benchhub.catalog.models import Host, Instance, InterferenceGroup
 
@@ -281,12 +282,11 @@ def test_a_tick_asks_as_little_of_many_experiments_that_are_promised_nothing_as_
     assert reads[0] == reads[1] == reads[2]
 
 
-def test_a_tick_reads_no_more_of_each_run_that_waits_where_more_wait_and_one_may_be_overtaken(host):
-    """One run needs two other hosts, so all that wait are gone through: of twice as many twice as much, not 4 times."""
+def test_gates_are_asked_of_the_run_of_two_hosts_alone_however_many_experiments_wait_for_one(host):
     system = new_system(host)
     server, driver = new_host("server"), new_host("driver")
     busy = new_run(new_experiment(), new_system(server, label="server"), 1, expected_s=600)
-    new_run(busy.experiment, new_system(server, driver, label="apart"), 2, expected_s=600)
+    apart = new_run(busy.experiment, new_system(server, driver, label="apart"), 2, expected_s=600)
     reads = []
     for _ in range(2):
         queue_experiments(system, 10)
@@ -294,6 +294,10 @@ def test_a_tick_reads_no_more_of_each_run_that_waits_where_more_wait_and_one_may
         reads.append(reads_of_a_tick())
     assert reads[0][0] == reads[1][0]
     assert 0 < reads[1][1] < 3 * reads[0][1]
+    assert Promise.objects.count() == 3  # both hosts and the instance
+    first = statements.FIRST_OF_ALIKE.format(systems=statements.APART_SYSTEMS)
+    assert [candidate.pk for candidate in gates.candidates(first)] == [apart.pk]
+    assert gates.candidates().count() == 21
 
 
 @pytest.mark.parametrize(("grant", "change"), [("reload", {"restart": []}), ("none", None)])
