@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from benchhub.analysis.protocol.digest import differing_fields, labels
 from benchhub.analysis.statistics import drift, outliers, resemblance
@@ -41,8 +41,7 @@ class DifferentProtocolsError(UnlikeRunsError):
         super().__init__(f"Runs of different protocols are not comparable.{fields_text}")
 
 
-@dataclass(frozen=True, slots=True)
-class RunPoint:
+class RunPoint(NamedTuple):
     """One measured run. `run` is its number in the warehouse; latencies are in milliseconds, None where unknown.
 
     `start` is None where nothing says when it ran; `place` names the server's host, whose drift its runs share.

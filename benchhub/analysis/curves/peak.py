@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from benchhub.analysis.statistics.spread import FEWEST_FOR_INTERVAL, geometric_mean, log_mean, sample_variance
 from benchhub.analysis.statistics.student import CONFIDENCE, t_quantile
@@ -55,6 +56,13 @@ class PeakRatio:
 
 def selected(levels: Levels) -> SelectedPeak | None:
     """Return the peak over clients -> repeats. None if a level has fewer than three, or repeats do not scatter."""
+    return _selected(tuple((clients, tuple(values)) for clients, values in levels.items()))
+
+
+# A page asks for the peak of a curve against each of the others.
+@lru_cache(maxsize=256)
+def _selected(repeats: tuple[tuple[int, tuple[float, ...]], ...]) -> SelectedPeak | None:
+    levels = dict(repeats)
     fewest = min((len(values) for values in levels.values()), default=0)
     pooled = _pooled(levels) if fewest >= FEWEST_FOR_INTERVAL else None
     if pooled is None:

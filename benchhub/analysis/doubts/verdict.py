@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from benchhub.analysis.statistics import drift as statistics_drift
 from benchhub.analysis.statistics.drift import Start
@@ -53,8 +55,7 @@ class Verdict:
         return frozenset(doubt.code for doubt in self.doubts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
+class RunFacts(NamedTuple):
     """The facts of one run that are judged; None is unknown, and not checked.
 
     `doubts` are those of ingest. `driver_busy_share` is of all CPUs of a driver that is not the
@@ -72,7 +73,7 @@ class RunFacts:
     failed_transactions: int = 0
     driver_busy_share: float | None = None
     thread_busy_share: float | None = None
-    busy_before: Mapping[str, float] = field(default_factory=dict)
+    busy_before: Mapping[str, float] = MappingProxyType({})
     stolen_share: float | None = None
     throttle_events: int | None = None
     blocks_read: float | None = None
@@ -243,7 +244,8 @@ def of_curve(facts: CurveFacts) -> Verdict:
 
 def _run_doubts(facts: CurveFacts, verdicts: Mapping[int, Verdict]) -> Iterator[Doubt]:
     by_code: dict[str, list[tuple[int, Doubt]]] = {}
-    for run, verdict in verdicts.items():
+    doubtful = ((run, verdict) for run, verdict in verdicts.items() if verdict.doubts)
+    for run, verdict in doubtful:
         for code in sorted(verdict.codes):
             doubt = max((doubt for doubt in verdict.doubts if doubt.code == code), key=lambda doubt: doubt.weight)
             by_code.setdefault(code, []).append((run, doubt))

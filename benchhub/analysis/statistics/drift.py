@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from .spread import FEWEST_FOR_INTERVAL
 from .student import t_outside
@@ -29,8 +30,7 @@ DRIFT_P = 0.01
 DRIFT_PERCENT = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """The start of a run of `duration_s`, with its clients and its throughput."""
 
     at_s: float
@@ -97,9 +97,9 @@ def drift(starts: Sequence[Start]) -> Drift | None:
     times, logs = [], []
     for runs in levels.values():
         level_logs = [math.log(run.throughput) for run in runs]
-        mean_s = statistics.fmean(run.at_s for run in runs)
+        mean_s, mean_log = statistics.fmean(run.at_s for run in runs), statistics.fmean(level_logs)
         times += [run.at_s - mean_s for run in runs]
-        logs += [value - statistics.fmean(level_logs) for value in level_logs]
+        logs += [value - mean_log for value in level_logs]
     degrees = len(starts) - len(levels) - 1
     squares = sum(time * time for time in times)
     if degrees < FEWEST_DEGREES or not squares:

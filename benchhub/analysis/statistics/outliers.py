@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from .spread import sample_variance
 from .student import t_quantile
 
 RULE = "Grubbs' test at 1%"
@@ -28,11 +29,17 @@ def outlier(values: Sequence[float]) -> int | None:
     distances or 3 standard deviations do not: of 5 values none can lie 1.8 standard deviations away. With fewer than
     `FEWEST` nothing tells which one is odd. Two odd ones can hide each other.
     """
-    if len(values) < FEWEST or not (sd := statistics.stdev(values)):
+    if len(values) < FEWEST or not (sd := math.sqrt(sample_variance(values))):
         return None
     mean = statistics.fmean(values)
     index = max(range(len(values)), key=lambda i: abs(values[i] - mean))
     return index if abs(values[index] - mean) / sd > critical(len(values)) else None
+
+
+def log_distances(values: Sequence[float]) -> list[float]:
+    """Return how far each value lies from the median of all, as logarithms."""
+    median = statistics.median(values)
+    return [math.log(value / median) for value in values]
 
 
 def is_far_off(levels: Sequence[Sequence[float]]) -> bool:
@@ -41,7 +48,7 @@ def is_far_off(levels: Sequence[Sequence[float]]) -> bool:
 
     A level that has none such may only have been lucky: its interval is then too narrow (`benchmarks/coverage.py`).
     """
-    distances_by_level = [[abs(math.log(value / statistics.median(values))) for value in values] for values in levels]
+    distances_by_level = [[abs(distance) for distance in log_distances(values)] for values in levels]
     nonzero = [distance for distances in distances_by_level for distance in distances if distance]
     pairs = [(distances, outlier(values)) for distances, values in zip(distances_by_level, levels, strict=True)]
     far = [distances[index] for distances, index in pairs if index is not None]

@@ -15,7 +15,7 @@ from benchhub.analysis.words import count
 
 from . import drift
 from .drift import Start
-from .outliers import FAR, NORMAL_PER_MEDIAN
+from .outliers import FAR, NORMAL_PER_MEDIAN, log_distances
 from .spread import FEWEST_FOR_INTERVAL
 
 RESEMBLES = (
@@ -95,7 +95,7 @@ def stalls(levels: Sequence[Sequence[float]]) -> list[float]:
     One is a stall if it lies STALL_SHARE below, and FAR times further off than the repeats of all levels usually do.
     """
     repeated = [values for values in levels if len(values) >= FEWEST_FOR_INTERVAL]
-    distances = [math.log(value / statistics.median(values)) for values in repeated for value in values]
+    distances = [distance for values in repeated for distance in log_distances(values)]
     nonzero = [abs(distance) for distance in distances if distance]
     if not nonzero:
         return []

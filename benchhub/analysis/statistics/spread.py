@@ -102,7 +102,7 @@ def _summary(values: tuple[float, ...]) -> Spread:
         lowest=min(values),
         highest=max(values),
         interval=_interval(values) if len(values) >= FEWEST_FOR_INTERVAL else None,
-        sd=statistics.stdev(values) if len(values) > 1 else None,
+        sd=math.sqrt(sample_variance(values)) if len(values) > 1 else None,
     )
 
 

@@ -142,7 +142,7 @@ def point(run: CurveRun, system: System, histograms: HistogramByRun = UNKNOWN) -
         latency_average_ms=run.latency_average_ms,
         latency_p95_ms=run.latency_p95_ms,
         latency_p99_ms=run.latency_p99_ms,
-        doubts=tuple(doubt["text"] for doubt in run.doubts),
+        doubts=tuple(doubt.text for doubt in run.doubts) if run.doubts else (),
         histogram=histograms.get(run.pk),
         start=_start(run, run.throughput),
         place=f"host {instance.host_id}" if instance.host_id else f"instance {instance.pk}",
@@ -152,6 +152,4 @@ def point(run: CurveRun, system: System, histograms: HistogramByRun = UNKNOWN) -
 
 
 def _start(run: CurveRun, throughput: float) -> Start | None:
-    if run.started_at is None:
-        return None
-    return Start(run.started_at.timestamp(), run.expected_s, run.clients, throughput)
+    return None if run.started_s is None else Start(run.started_s, run.expected_s, run.clients, throughput)

@@ -7,16 +7,18 @@ such as runs that failed, as many are read.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, ExpressionWrapper, F, FloatField, Q, Sum, Window
+from django.db.models import BooleanField, ExpressionWrapper, F, FloatField, Func, Q, Sum, TextField, Value, Window
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, RowNumber
+from django.db.models.functions import Cast, NullIf, RowNumber
 
-from benchhub.analysis.doubts.doubt import Doubt, Weight
+from benchhub.analysis.doubts.doubt import Doubt, Weight, weighed
 from benchhub.analysis.words import count, word
 from benchhub.bench.models import Run, RunQuerySet, RunTally, levels
 from benchhub.bench.models.states import ACTIVE, Standing, State
@@ -26,7 +28,7 @@ TALLY = ("experiment_id", "system_id", "protocol_id", "kind", "clients", "rate_t
 SOME_DAY = datetime.min
 LEFT_NOTHING: Mapping[str, Any] = {
     "pk": 0,
-    "started_at": None,
+    "started_s": None,
     "delivery_id": None,
     "source": "",
     "throughput": None,
@@ -52,7 +54,7 @@ class _Columns(NamedTuple):
     rate_tps: int
     state: str
     expected_s: int
-    started_at: datetime | None
+    started_s: float | None
     set_aside_at: datetime | None
     delivery_id: int | None
     source: str
@@ -61,7 +63,7 @@ class _Columns(NamedTuple):
     latency_average_ms: float | None
     latency_p95_ms: float | None
     latency_p99_ms: float | None
-    doubts: Sequence[Mapping[str, Any]]
+    doubts: tuple[Doubt, ...]
     facts_digest: str | None = None
     transactions: float | None = None
     blocks_read: float | None = None
@@ -103,9 +105,13 @@ class CurveRun(_Columns, Standing):
         return self[1:7]
 
 
-OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms", "doubts"}
+OF_RESULT = {"throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms"}
 NAMES = CurveRun._fields[: CurveRun._fields.index("runs")]
-COLUMNS = tuple(f"result__{name}" if name in OF_RESULT else name for name in NAMES)
+DOUBTS_PLACE = NAMES.index("doubts")
+COLUMNS = tuple({"doubts": "doubts_text"}.get(name, f"result__{name}" if name in OF_RESULT else name) for name in NAMES)
+# Most runs have no doubts, and a moment is only ever a number of seconds here: to parse either takes longer than a row.
+DOUBTS_TEXT = NullIf(Cast("result__doubts", TextField()), Value("[]"), output_field=TextField())
+STARTED_S = Func(F("started_at"), template="extract(epoch FROM %(expressions)s)::float8", output_field=FloatField())
 
 
 def read(curves: Q) -> list[CurveRun]:
@@ -161,11 +167,23 @@ def _rows(runs: RunQuerySet, tallies: Sequence[CurveRun]) -> list[CurveRun]:
     rows = runs.filter(LEFT_SOMETHING, rate_tps=0)
     if any(tally.runs > levels.MOST_REPEATS for tally in tallies):
         newest = levels.newest_keys((*tally.level, 0) for tally in tallies if tally.is_of_curve)
-        others = _newest_others(rows) if any(tally.is_final and not tally.is_of_curve for tally in tallies) else []
-        rows = rows.filter(levels.among([*newest, *others]))
+        others = {tally.experiment_id for tally in tallies if tally.is_final and not tally.is_of_curve}
+        keys = [*newest, *(_newest_others(rows.filter(experiment__in=others)) if others else ())]
+        # By their keys alone: beside them the database goes through all runs of the curves.
+        rows = Run.objects.filter(levels.among(keys), LEFT_SOMETHING, rate_tps=0)
     left_out = {tally.level: tally.runs - levels.MOST_REPEATS for tally in tallies if _is_long(tally)}
     values = _with_facts(rows).order_by("experiment", "position").values_list(*COLUMNS)
-    return [CurveRun._make((*row, 1, left_out.get((*row[1:4], row[5]), 0))) for row in values]
+    return [_row(row, left_out.get((*row[1:4], row[5]), 0)) for row in values]
+
+
+def _row(row: Sequence[Any], left_out: int) -> CurveRun:
+    text = row[DOUBTS_PLACE]
+    return CurveRun._make((*row[:DOUBTS_PLACE], _doubts(text) if text else (), *row[DOUBTS_PLACE + 1 :], 1, left_out))
+
+
+@lru_cache(maxsize=1024)
+def _doubts(text: str) -> tuple[Doubt, ...]:
+    return tuple(weighed(**doubt) for doubt in json.loads(text))
 
 
 def _is_long(tally: CurveRun) -> bool:
@@ -185,6 +203,8 @@ def _with_facts(runs: RunQuerySet) -> RunQuerySet:
     blocks = KeyTextTransform("blks_read", KeyTransform("pg_stat_database", "found__deltas"))
     transactions = KeyTextTransform("value", KeyTransform("transactions", "result__measures"))
     return runs.annotate(
+        doubts_text=DOUBTS_TEXT,
+        started_s=STARTED_S,
         facts_digest=F("found__facts_digest"),
         blocks_read=Cast(blocks, FloatField()),
         transactions=Cast(transactions, FloatField()),

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +15,7 @@ PROTOCOLS = {
 
 
 def run(number, clients, tps, **changes):
-    return replace(RunPoint(number, clients, tps, "TPS", "p", "s"), **changes)
+    return RunPoint(number, clients, tps, "TPS", "p", "s")._replace(**changes)
 
 
 def test_repeats_of_a_level_become_one_level_in_rising_order_of_clients():

@@ -166,5 +166,5 @@ def _of_runs(entry: Entry, sentences: Mapping[str, str]) -> Iterator[Doubt]:
 
 def _contradictions(entry: Entry) -> Iterator[str]:
     for doubt in (doubt for run in entry.runs if run.has_result for doubt in run.doubts):
-        if doubt["code"] in CONTRADICTIONS:
-            yield doubt["text"]
+        if doubt.code in CONTRADICTIONS:
+            yield doubt.text

@@ -64,10 +64,10 @@ def _curve(system_curve: SystemCurve) -> Node:
 def _point(point: RunPoint) -> Node:
     """Write a run down without its histogram, which gave the latencies of its level already."""
     if point.histogram is not None:
-        point = replace(point, latency_p95_ms=None, latency_p99_ms=None)
+        point = point._replace(latency_p95_ms=None, latency_p99_ms=None)
     node: Node = {name: getattr(point, name) for name in POINT}
     node |= {name: _text(getattr(point, name)) for name in MEASURED}
-    return {**node, "start": _texts(asdict(point.start)) if point.start else None}
+    return {**node, "start": _texts(point.start._asdict()) if point.start else None}
 
 
 def _text(value: float | None) -> str | None:
