@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from django import template
 from django.db.models import Model
@@ -30,7 +31,13 @@ def table(content: str, label: str, css: str = "", anchor: str = "") -> SafeStri
 @register.simple_block_tag
 def pill(content: str, state: str) -> SafeString:
     """Draw a state as a pill; the style of `state` gives it a sign, so that colour alone says nothing."""
-    return render_to_string("components/pill.html", {"content": _stripped(content), "state": state})
+    return _pill(_stripped(content), str(state))
+
+
+# A list has a pill on each row, of a few states; to render its template takes as long as the other cells together.
+@lru_cache(maxsize=256)
+def _pill(content: SafeString, state: str) -> SafeString:
+    return render_to_string("components/pill.html", {"content": content, "state": state})
 
 
 @register.simple_block_tag
