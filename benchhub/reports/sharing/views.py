@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +14,13 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.projection import CLASSES, project
-from benchhub.analysis.snapshot.taken_back import marked
+from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.analysis.words import listing
 from benchhub.catalog.models import ListPrice
 from benchhub.reports.comparison import views as comparison_views
@@ -38,7 +38,7 @@ from .document.comparison import NothingToPublishError
 from .forms import ComparisonForm, LinkForm
 from .frozen import taken_back
 from .output import exports
-from .output.render import DocumentPage
+from .output.render import snapshot_body
 from .review import REVIEWED, ReviewPage
 from .today import differences
 
@@ -56,15 +56,22 @@ may_close = permission_required("reports.change_link", raise_exception=True)
 
 
 @dataclass(frozen=True)
-class SnapshotPage(DocumentPage):
+class SnapshotPage:
     """A snapshot for people who sign in: everything that it holds, and the links to it.
 
     `taken_back` are the list prices behind it that were taken back since.
     """
 
-    snapshot: Snapshot = field(kw_only=True)
-    user: Any = field(kw_only=True)
-    taken_back: list[ListPrice] = field(kw_only=True)
+    snapshot: Snapshot
+    user: Any
+    taken_back: list[ListPrice]
+    as_report: bool = False
+
+    @property
+    def body(self) -> SafeString:
+        """Return all that it holds, as the page of a report or of what was found."""
+        marks = taken_back.taken_back(self.taken_back)
+        return snapshot_body(self.snapshot.pk, self.snapshot.sha256, self.as_report, marks)
 
     @cached_property
     def links(self) -> list[tuple[Link, str, bool]]:
@@ -152,10 +159,8 @@ def published_publish(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def snapshot(request: HttpRequest, pk: int, as_report: bool = False) -> HttpResponse:
-    row = get_object_or_404(Snapshot.objects.select_related("taken_by", "comparison"), pk=pk)
-    prices = list(taken_back.rows(pk))
-    document = project(marked(_document(row), taken_back.taken_back(prices)), ())
-    page = SnapshotPage(document, row.sha256, as_report, snapshot=row, user=request.user, taken_back=prices)
+    rows = Snapshot.objects.select_related("taken_by", "comparison").defer("content")
+    page = SnapshotPage(get_object_or_404(rows, pk=pk), request.user, list(taken_back.rows(pk)), as_report)
     return render(request, "sharing/snapshot.html", {"page": page})
 
 

@@ -14,9 +14,11 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.projection import CLASSES
-from benchhub.reports.models import Projection
+from benchhub.analysis.snapshot.projection import CLASSES, project
+from benchhub.analysis.snapshot.taken_back import TakenBack, marked
+from benchhub.reports.models import Projection, Snapshot
 from benchhub.reports.sharing.choices.edition import Panel, Reading, edition
 
 from . import pdf
@@ -46,7 +48,7 @@ PLACES = (
 )  # fmt: skip
 # Readers choose as they like: their pages push no maker's page out.
 MAKERS = Reading()
-PAGES_KEPT, CHOSEN_PAGES_KEPT = 64, 16
+PAGES_KEPT, CHOSEN_PAGES_KEPT, SNAPSHOTS_KEPT = 64, 16, 16
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,17 @@ def _page(pk: int, as_report: bool, picture: str, reading: Reading) -> tuple[byt
     shown_page = DocumentPage(made.document, made.sha256, as_report, picture, made.panel)
     html = html_page(shown_page).encode()
     return html, gzip.compress(html, mtime=0)
+
+
+@lru_cache(maxsize=SNAPSHOTS_KEPT)
+def snapshot_body(pk: int, sha256: str, as_report: bool, prices: tuple[TakenBack, ...]) -> SafeString:
+    """Return all that a snapshot holds, as people see it who sign in; `prices` were taken back since.
+
+    It never changes, so that it is drawn once for each state of those.
+    """
+    content = Snapshot.objects.values_list("content", flat=True).get(pk=pk)
+    document = project(marked(canonical.from_bytes(bytes(content)), prices), ())
+    return render_to_string("shared/body.html", {"page": DocumentPage(document, sha256, as_report)})
 
 
 def html_page(page: DocumentPage) -> str:
