@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from .spread import sample_variance
+from .spread import sample_sd
 from .student import t_quantile
 
 RULE = "Grubbs' test at 1%"
@@ -29,7 +29,7 @@ def outlier(values: Sequence[float]) -> int | None:
     distances or 3 standard deviations do not: of 5 values none can lie 1.8 standard deviations away. With fewer than
     `FEWEST` nothing tells which one is odd. Two odd ones can hide each other.
     """
-    if len(values) < FEWEST or not (sd := math.sqrt(sample_variance(values))):
+    if len(values) < FEWEST or not (sd := sample_sd(values)):
         return None
     mean = statistics.fmean(values)
     index = max(range(len(values)), key=lambda i: abs(values[i] - mean))

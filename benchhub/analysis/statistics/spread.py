@@ -102,7 +102,7 @@ def _summary(values: tuple[float, ...]) -> Spread:
         lowest=min(values),
         highest=max(values),
         interval=_interval(values) if len(values) >= FEWEST_FOR_INTERVAL else None,
-        sd=math.sqrt(sample_variance(values)) if len(values) > 1 else None,
+        sd=sample_sd(values) if len(values) > 1 else None,
     )
 
 
@@ -141,3 +141,9 @@ def sample_variance(values: Sequence[float]) -> float:
     differences = [value - values[0] for value in values]
     mean = math.fsum(differences) / len(differences)
     return math.fsum((difference - mean) ** 2 for difference in differences) / (len(differences) - 1)
+
+
+def sample_sd(values: Sequence[float]) -> float:
+    """Return the sample standard deviation of two positive values or more, of whatever size; 0 where all are equal."""
+    highest = max(values)
+    return highest * math.sqrt(sample_variance([value / highest for value in values]))
