@@ -35,7 +35,8 @@ def pill(content: str, state: str) -> SafeString:
 
 
 # A list has a pill on each row, of a few states; to render its template takes as long as the other cells together.
-@lru_cache(maxsize=256)
+# By type as well: equal text that is not safe is another.
+@lru_cache(maxsize=256, typed=True)
 def _pill(content: SafeString, state: str) -> SafeString:
     return render_to_string("components/pill.html", {"content": content, "state": state})
 
