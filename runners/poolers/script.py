@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 from runners.contract import PREPARATION_FAILED, Endpoint, Pooler, RunSpec
-from runners.tools.shell import NO_ANSWER, program
+from runners.tools.shell import BRIEFLY, CUT_SHORT, NO_ANSWER, TOO_LONG, program
 
 from .settings import SETTINGS
 
@@ -86,11 +86,12 @@ def identity(psql: str) -> str:
     """Return lines that end with 0 where the pooler leads to the very server and database, else say why on stderr."""
     query = f"timeout -k 1 {ANSWER_S} {psql} -X -q -A -t -w -c {shlex.quote(IDENTITY)}"
     return f"""\
-ask_identity() {{
-    answer=$({query} 2>&1) && {{ printf '%s\\n' "$answer" | tail -n 1; return; }}
+{BRIEFLY}ask_identity() {{
+    answer=$(briefly {query}) && {{ printf '%s\\n' "$answer" | tail -n 1; return; }}
     case $? in
     2)  printf '{NO_ANSWER}: %s\\n' "$(printf '%s' "$answer" | tr '\\n\\t' '  ')" ;;
     124) echo '{NO_ANSWER}: {NOT_IN_TIME}' ;;
+    {CUT_SHORT}) echo '{NO_ANSWER}: {TOO_LONG}' ;;
     *)  printf '%s\\n' "$answer" ;;
     esac >&2
     return 1

@@ -29,11 +29,22 @@ server_give_up() {
 }
 
 # Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
-# is compared is read as any session would: the other changes what it reads. What a server says fills no disk: psql ends
-# in error where a file gets longer than so many blocks of 512 bytes.
+# is compared is read as any session would: the other changes what it reads. What a server says fills neither disk nor
+# memory: psql takes 1 GiB at most, and ends in error behind 1 MiB of what it prints or complains, in blocks of 512 bytes
+# where that is a file. Descriptor 5, the lock, stays its own.
 server_ask() (
     ulimit -f 2048 2> /dev/null
-    exec timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f -
+    {
+        {
+            {
+                {
+                    ulimit -v 1048576 2> /dev/null
+                    timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f - 2>&3 3>&- 6>&- 7>&-
+                    echo "$?" >&6
+                } | head -c 1048577 >&7 3>&- 6>&-
+            } 3>&1 | head -c 1048577 >&2
+        } 6>&1 | { read -r ended; exit "${ended:-1}"; }
+    } 7>&1
 )
 server_admin() (
     PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning -c default_transaction_read_only=off'

@@ -1,6 +1,7 @@
 """Servers that answer what no PostgreSQL would: nothing that one says becomes a command on the driver."""
 
 import os
+import shlex
 import shutil
 import socket
 import struct
@@ -16,9 +17,11 @@ from runners.contract import Endpoint, RunSpec, ServerSettings
 from runners.counters import MOST_BYTES, parse_snapshot, snapshot_command
 from runners.inspection import look
 from runners.inspection.answer import read
+from runners.poolers import script as poolers
 from runners.readings import read_sections
 from runners.server_settings.script import FILE, SCRIPTS, files
 from runners.telemetry.collector import files as telemetry_files
+from runners.tools import shell
 
 PSQL = shutil.which("psql")
 COLUMNS = ("query", "part", "names")
@@ -247,6 +250,40 @@ FLOODS = {
 }
 # They take a second of a machine, or 18 s until the time is over.
 SLOW = {"rows", "rows that nobody announced", "a copy into nothing"}
+
+
+def _questions() -> dict[str, str]:
+    """Return the questions before a load whose answers the shell of an attempt holds."""
+    bin_directory = str(Path(PSQL).parent)
+    endpoint = Endpoint("loopback", "127.0.0.1", 1, "x", "x")
+    spec = RunSpec("pgbench", "18.1", bin_directory, endpoint, {})
+    pooler = f"through_pooler() {{ :; }}\n{poolers.identity(PSQL)}"
+    settings = f"server_bin={bin_directory}\n{(SCRIPTS / FILE).read_text()}\nserver_answers 1\n"
+    return {
+        "is there a server": shell.answered(spec),
+        "the data set": shell.verified(spec, "pgbench", "SELECT 1", "x"),
+        "the pooler": pooler,
+        "settings of the server": settings,
+    }
+
+
+@pytest.mark.parametrize("name", _questions() if PSQL else ())
+def test_a_server_that_complains_without_end_ends_the_question_and_fills_no_memory(lie, tmp_path, name):
+    liar = lie({"": "x"}, COLUMNS[:1])
+    liar.floods[""] = FLOODS["notices"]
+    done = _carry_out(f"({_questions()[name]}) 2>&1 | head -c {MEGABYTE}", liar, tmp_path)
+    assert liar.sent_bytes < 64 * MEGABYTE
+    assert (shell.TOO_LONG.encode() in done.stdout) == (name != "settings of the server")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("command", "code"), [("echo a; echo b >&2; exit 7", 7), ("exit 0", 0)])
+def test_a_question_ends_as_its_program_does_and_leaves_the_descriptors_of_its_shell(command, code, tmp_path):
+    lines = ["exec 3> three 5> five", f"line=$(briefly /bin/sh -c {shlex.quote(command)})", "echo $?", 'echo "$line"']
+    text = "\n".join([shell.BRIEFLY, *lines, "echo x >&3", "echo y >&5"])
+    done = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.split() == [str(code), *(["a", "b"] if code == 7 else [])]
+    assert (tmp_path / "three").read_text() == "x\n" and (tmp_path / "five").read_text() == "y\n"
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.whole) if n in SLOW else n for n in FLOODS])

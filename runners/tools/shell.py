@@ -31,6 +31,23 @@ STANDBY = "The server is a standby, which takes no writes: choose its primary, o
 NOT_LOADED = "The server is a standby: its data set comes from its primary. It was checked, and nothing was loaded."
 NOT_THERE = "Load it on the primary, then plan again."
 
+# Of what a server says to a question, the shell that asks holds so much: it may go on without end.
+MOST_ANSWER_BYTES = 65_536
+CUT_SHORT, TOO_LONG = 141, f"It said more than {MOST_ANSWER_BYTES} bytes."  # the program's end by the signal PIPE
+# The lock of an attempt has no place in a question: 3 and 5 are free in its shell, and come back to what they were.
+BRIEFLY = f"""\
+# The first {MOST_ANSWER_BYTES} bytes of what a command says, errors included; it ends as the command does, which may
+# take 1 GiB of memory.
+briefly() {{
+    {{
+        {{
+            {{ ulimit -v 1048576 2> /dev/null; "$@" 2>&1 3>&- 5>&-; echo "$?" >&3; }} |
+                head -c {MOST_ANSWER_BYTES} >&5 3>&-
+        }} 3>&1 | {{ read -r ended; exit "${{ended:-2}}"; }}
+    }} 5>&1
+}}
+"""
+
 # A check's exit code where the data set is right, but a custom script cannot be read.
 SCRIPT_REFUSED = 3
 # A word of sh, for after a check that failed.
@@ -83,9 +100,10 @@ def verified(spec: RunSpec, kind: str, query: str, expected: str, then: str = ""
     expected_line = shlex.quote(expected)
     other = f'{OTHER_DATA_SET}: found "%s", expected "%s".'
     return f"""\
-rc=0
-line=$({psql(spec, query)} 2>&1) || rc=$?
+{BRIEFLY}rc=0
+line=$(briefly {psql(spec, query)}) || rc=$?
 first=$(printf '%s\\n' "$line" | head -n 1)
+[ "$rc" != {CUT_SHORT} ] || first='{TOO_LONG}'
 case $rc in
 0)  if [ "$line" != {expected_line} ]; then
         printf '{other}\\n' "$line" {expected_line} >&2
@@ -102,7 +120,8 @@ esac
 def answered(spec: RunSpec) -> str:
     """Return lines that end with 0 where the server takes a connection, 1 where not. Then a sentence is on stderr."""
     return f"""\
-answer=$({psql(spec, "SELECT 1")} 2>&1) || {{
+{BRIEFLY}answer=$(briefly {psql(spec, "SELECT 1")}) || {{
+    [ "$?" != {CUT_SHORT} ] || answer='{TOO_LONG}'
     printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$answer" | head -n 1)" >&2
     exit 1
 }}
