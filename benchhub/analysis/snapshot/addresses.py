@@ -11,12 +11,19 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-QUAD = re.compile(r"(?<![0-9])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9])")
-HYPHENS = re.compile(r"(?<![0-9])(?:[0-9]{1,3}-){3}[0-9]{1,3}(?![0-9])")
+# Some write its parts in hexadecimal or octal digits.
+PART = "(?:0x[0-9a-f]{1,2}|0{0,7}[0-9]{1,3})"
+QUAD = re.compile(rf"(?<![0-9]){PART}(?:\.{PART}){{3}}(?![0-9])")
+HYPHENS = re.compile(r"(?<![0-9])[0-9]{1,3}([-_])(?:[0-9]{1,3}\1){2}[0-9]{1,3}(?![0-9])")
 # An address of version 6, with the zone, the length of a prefix and the port that may follow it.
 GROUPS = re.compile(r"(?<![0-9a-z])[0-9a-f:]{2,39}(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3})?(?![0-9a-z])")
-AFTER = re.compile(r"(?:%[0-9a-z._-]{1,16})?(?:/[0-9]{1,3}(?![0-9]))?\]?(?::[0-9]{1,5}(?![0-9]))?")
-HARDWARE = re.compile(r"(?<![0-9a-f:-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?![0-9a-f:-])")
+AFTER = re.compile(r"(?:%[0-9a-z._-]{1,64})?(?:/[0-9]{1,3}(?![0-9]))?\]?(?::[0-9]{1,5}(?![0-9]))?")
+# Of Ethernet and InfiniBand, as Linux, Windows or a switch writes it, and in the name of an interface.
+HARDWARE = re.compile(
+    r"(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){14}|(?:\1[0-9a-f]{2}){2})?"
+    r"(?![0-9a-f:-])|(?<![0-9a-f.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])|(?<![0-9a-z])enx[0-9a-f]{12}\b"
+)
+LITERAL = re.compile(r"(?<![0-9a-z])[0-9a-f-]{2,39}\.ipv6-literal\.net")
 
 Span = tuple[int, int]
 
@@ -27,12 +34,12 @@ def spans(text: str) -> Iterator[Span]:
         if _is_quad(match[0], "."):
             yield match.start(), _after(text, match.end())
     for match in HYPHENS.finditer(text):
-        if _is_quad(match[0], "-") and _is_name(text, match):
+        if _is_quad(match[0], match[1]) and _is_name(text, match):
             yield match.span()
     for match in GROUPS.finditer(text):
         if match[0].count(":") > 1 and (length := _length_of_six(match[0])):
             yield match.start(), _after(text, match.start() + length)
-    yield from (match.span() for match in HARDWARE.finditer(text))
+    yield from (match.span() for pattern in (HARDWARE, LITERAL) for match in pattern.finditer(text))
 
 
 def forms(address: str) -> tuple[str, ...]:
@@ -42,15 +49,23 @@ def forms(address: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     if isinstance(parsed, ipaddress.IPv6Address):
-        return parsed.exploded, parsed.compressed, parsed.reverse_pointer
+        return parsed.exploded, parsed.compressed, parsed.reverse_pointer, parsed.packed.hex()
     octets = str(parsed).split(".")
     padded = ".".join(octet.zfill(3) for octet in octets)
     octal = ".".join(f"0{int(octet):o}" for octet in octets)
+    first, second, *_ = numbers = list(parsed.packed)
+    last_two, last_three = int(parsed) & 0xFFFF, int(parsed) & 0xFFFFFF
     packed = parsed.packed.hex()
     return (
         str(int(parsed)),
         f"0x{packed}",
+        f"0{int(parsed):o}",
+        ".".join(f"0x{number:02x}" for number in numbers),
+        f"{first}.{second}.{last_two}",
+        f"{first}.{last_three}",
+        *_bare(parsed.packed),
         "-".join(octets),
+        "_".join(octets),
         padded,
         octal,
         parsed.reverse_pointer,
@@ -58,8 +73,13 @@ def forms(address: str) -> tuple[str, ...]:
     )
 
 
+def _bare(packed: bytes) -> list[str]:
+    """Return eight hexadecimal digits, and as /proc/net/tcp has them; what is decimal may be any number."""
+    return [text for text in (packed.hex(), packed[::-1].hex()) if not text.isdecimal()]
+
+
 def _is_quad(text: str, separator: str) -> bool:
-    return all(int(part) <= 255 for part in text.split(separator))
+    return all(int(part, 16 if part.startswith("0x") else 10) <= 255 for part in text.split(separator))
 
 
 def _is_name(text: str, match: re.Match[str]) -> bool:

@@ -6,7 +6,6 @@ characters left out, escapes of HTML, JSON and addresses undone. Each character 
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,21 +13,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from . import addresses
+from . import addresses, escapes, machines
 from .nodes import Node
 
 HIDDEN = "hidden"
 # Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
 LONG_NAME = 8
 LONGEST_NAME = 253
-UNIT = re.compile(r"<br ?/?>|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|&#?[0-9A-Za-z]{1,8};|.", re.DOTALL)
-ESCAPED = re.compile(r"<br|\\u|%[0-9a-fA-F]{2}|&", re.IGNORECASE)
 DROPPED = re.compile(r"[\s,'\"\\]")
 BETWEEN = r"[\s,'\"\\]*"
 REST = re.compile(r"(?:\.[\w-]+)*(?::[0-9]{1,5}(?![0-9]))?")
 HOST_NAME = re.compile(r"[\w.-]+")
 NAMING = frozenset("._-")
-FULL_STOPS = str.maketrans({"\u3002": ".", "\uff61": ".", "\u2024": "."})
+FULL_STOPS = str.maketrans(dict.fromkeys("\u3002\uff61\u2024\u00b7\u2022\u2219\u22c5", "."))
+# Categories of characters that nobody sees, and letters that are drawn as blanks.
+INVISIBLE = frozenset(("Cf", "Mn", "Me", "Cc"))
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800")
 # Words that stand behind the names of many people's hosts, and give nobody away.
 GENERIC = frozenset(
     ("local", "localdomain", "lan", "home", "internal", "intranet", "private", "corp", "test", "co", "com")
@@ -60,24 +60,33 @@ class Redactor:
         classes = set(hidden)
         hidden_nodes = [node for node in names if node["about"] in classes and node["name"].strip()]
         self.names = {name.form: name for name in chain.from_iterable(map(_names, hidden_nodes))}
-        self.with_addresses = "address" in classes
+        self.with_addresses, self.with_machines = "address" in classes, "host" in classes
         self.pattern = _pattern(self.names)
 
     @property
     def is_idle(self) -> bool:
-        return self.pattern is None and not self.with_addresses
+        return self.pattern is None and not self.with_addresses and not self.with_machines
 
     def text(self, text: str) -> str:
         """Return the text without what is hidden."""
         if self.is_idle or not text:
             return text
-        plain = plain_of(text)
         parts, last = [], 0
-        for start, end, alias in _apart(self._found(plain.text)):
-            begin, stop = plain.starts[start], plain.ends[end - 1]
+        for begin, stop, alias in _apart(chain(self._in_plain(text), self._encoded(text))):
             parts += [text[last:begin], alias]
             last = stop
         return "".join([*parts, text[last:]]) if parts else text
+
+    def _in_plain(self, text: str) -> Iterator[tuple[int, int, str]]:
+        plain = plain_of(text)
+        for start, end, alias in self._found(plain.text):
+            yield plain.starts[start], plain.ends[end - 1], alias
+
+    def _encoded(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield each word that stands for a text with something to hide: the whole of it."""
+        for start, end, inner in escapes.encoded(text):
+            if any(self._found(plain_of(inner).text)):
+                yield start, end, HIDDEN
 
     def _found(self, plain: str) -> Iterator[tuple[int, int, str]]:
         if self.pattern is not None:
@@ -87,16 +96,18 @@ class Redactor:
         if self.with_addresses:
             for span in addresses.spans(plain):
                 yield (*_whole(plain, span), HIDDEN)
+        if self.with_machines:
+            yield from ((*span, HIDDEN) for span in machines.spans(plain))
 
 
 def plain_of(text: str) -> Plain:
     """Return the plain form of a text, in linear time."""
-    if text.isascii() and not ESCAPED.search(text):
+    if text.isascii() and not escapes.SIGN.search(text):
         return Plain(text.lower(), range(len(text)), range(1, len(text) + 1))
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    for match in UNIT.finditer(text):
+    for match in escapes.UNIT.finditer(text):
         for character in _unit(match[0]):
             characters.append(character)
             starts.append(match.start())
@@ -107,13 +118,7 @@ def plain_of(text: str) -> Plain:
 @lru_cache(maxsize=65_536)
 def _unit(unit: str) -> str:
     """Return the plain form of one character, or of one escape."""
-    if len(unit) == 1:
-        return _folded(unit)
-    if unit[0] == "<":
-        return " "
-    if unit[0] == "&":
-        return "".join(map(_folded, html.unescape(unit)))
-    return _folded(chr(int(unit.lstrip("\\u%"), 16)))
+    return _folded(unit) if len(unit) == 1 else "".join(map(_folded, escapes.character(unit)))
 
 
 def _folded(character: str) -> str:
@@ -121,9 +126,13 @@ def _folded(character: str) -> str:
     if decimal is not None:
         return str(decimal)
     parts = unicodedata.normalize("NFKD", character).translate(FULL_STOPS).casefold()
-    return "".join(
-        part for part in unicodedata.normalize("NFKD", parts) if unicodedata.category(part) not in ("Cf", "Mn", "Me")
-    )
+    return "".join(part for part in unicodedata.normalize("NFKD", parts) if not _is_invisible(part))
+
+
+def _is_invisible(character: str) -> bool:
+    if character in BLANK_LETTERS:
+        return True
+    return unicodedata.category(character) in INVISIBLE and not character.isspace()
 
 
 def _form(name: str) -> str:

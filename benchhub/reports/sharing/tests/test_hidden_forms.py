@@ -57,6 +57,14 @@ POOLING = {
 }  # fmt: skip
 BUILT = f"'--prefix={FOLDER}/builds/canaryd19e57' '--with-llvm'"
 GRANT = {"settings": {}, "settings_in_force": {}, "restart": ["sudo", "-n", "systemctl", "restart", "canary@kiln"]}
+# What names some machine or person that no list knows; of each, a part is a needle.
+PERSONAL = (
+    "4c4c4544-0042-3510-8057-b7c044327777", "id i-0abcd443277ef5678", "serial: PF443277",
+    "pod postgres-7d9c6b8f5-x2x4z on enx525400443277", "postgresql://orlafq:orlafqpw@a.example.net/db", "~orlafq/x",
+    "orlafq+x@b\u00fccher.example", "/home/orlafq/x",
+    "at 10.20.30.042, 0x0a.0x14.0x1e.0x2a, 012.024.036.052, 10.20.7721",
+    "5254.0044.3277", "fe80::443:277%eth0", "db.443277.eu-west-1.rds.amazonaws.com",
+)  # fmt: skip
 MARK = f"zyzzyva:{FOLDER} changes settings of this server already."
 SETTINGS = {"fsync": "off", **SECRETS}
 NAMES_BEFORE = {"instance": "kiln-before", "server": "zyzzyva-before.rack9.example.org"}
@@ -74,6 +82,13 @@ def spellings(name):
     yield "".join(f"&#{ord(character)};" for character in name)
     yield "".join(f"\\u{ord(character):04x}" for character in name)
     yield "".join(f"%{ord(character):02x}" for character in name)
+    yield "".join(f"%25{ord(character):02x}" for character in name)
+    yield "".join(f"&amp;#{ord(character):08}" + ";" for character in name)
+    yield "".join(f"\\x{ord(character):02x}" for character in name)
+    yield f"{name[:3]}<wbr>{name[3:]}"
+    yield base64.b64encode(name.encode()).decode()
+    yield base64.urlsafe_b64encode(f"host={name} port=1".encode()).decode()
+    yield name.encode().hex()
     yield name.replace(".", "\u3002")
     yield name.replace(".", "\uff0e")
 
@@ -140,6 +155,7 @@ def shared(comparison, publisher, systems):
         remarks="\n\n".join(
             [
                 *forms,
+                *PERSONAL,
                 f"as {ACCOUNT}",
                 f"in {FOLDER}/base",
                 "in /srv/tank-of-canary/x",
@@ -174,6 +190,14 @@ def left_in(content):
         *itertools.chain.from_iterable(NEEDLES.values()),
         ACCOUNT,
         "kiln",
+        "443277",
+        "443:277",
+        "0044.3277",
+        "orlafq",
+        "x2x4z",
+        "20.7721",
+        "036.052",
+        "0x1e",
         str(PORT),
         str(POOLER["port"]),
         "canary",
