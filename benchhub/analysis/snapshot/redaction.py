@@ -139,6 +139,12 @@ def _form(name: str) -> str:
     return DROPPED.sub("", plain_of(name).text)
 
 
+def names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Return those of the names that a text may hold, in any spelling: a short one also where it is part of a word."""
+    form = _form(text)
+    return [name for name in names if (name_form := _form(name)) and name_form in form]
+
+
 def _names(node: Node) -> Iterator[Name]:
     """Yield a name, and of a host also the domain that its name is in."""
     is_of_host = node["about"] in ("host", "address")

@@ -20,6 +20,7 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
     bundle_nodes = bundles.of_comparison(comparison)
+    typed_nodes = typed.of_comparison(comparison, title, remarks, bundle_nodes)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -32,8 +33,8 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "sections": _sections(comparison, remarks),
         "tables": _tables(comparison),
         "bundles": bundle_nodes,
-        "names": names.of_comparison(comparison),
-        "typed": typed.of_comparison(comparison, title, remarks, bundle_nodes),
+        "names": names.of_comparison(comparison, typed_nodes),
+        "typed": typed_nodes,
         "source": {
             "query": comparison.state.query.urlencode(),
             "prices": prices.source(comparison),

@@ -10,6 +10,7 @@ from django.db.models import Q
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.addresses import forms
 from benchhub.analysis.snapshot.nodes import Node
+from benchhub.analysis.snapshot.redaction import names_in
 from benchhub.bench.models import System
 from benchhub.catalog.models import Host, Instance
 from benchhub.reports.comparison.comparison import Comparison
@@ -36,8 +37,11 @@ EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def of_comparison(comparison: Comparison) -> list[Node]:
-    """Return the names of hosts, instances, addresses, machines, licences, prices and vendors in a comparison."""
+def of_comparison(comparison: Comparison, typed: Iterable[Node]) -> list[Node]:
+    """Return the names of hosts, instances, addresses, machines, licences, prices and vendors in a comparison.
+
+    Of hosts that are of none of its systems, those in the texts that were typed are among them.
+    """
     systems = [entry.system for entry in comparison.entries]
     pks = [system.pk for system in systems]
     hosts = list(Host.objects.filter(Q(instances__system__in=pks) | Q(system__in=pks)).distinct().order_by("pk"))
@@ -54,6 +58,7 @@ def of_comparison(comparison: Comparison) -> list[Node]:
             *_aliases("host", "account", ([account] for account in _accounts(hosts, instances))),
             *_aliases("host", "folder", ([folder] for folder in _folders(comparison, hosts, instances))),
             *_aliases("address", "address", map(_spellings, _addresses(hosts, instances))),
+            *_others(hosts, typed),
             *(nodes.name("address", text, "port") for port in _ports(hosts, instances) for text in _port_texts(port)),
             *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
             *_aliases("vendor", "other machine", ([name] for system in systems for name in _former_machines(system))),
@@ -64,6 +69,18 @@ def of_comparison(comparison: Comparison) -> list[Node]:
             *_aliases("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
         ]
     )
+
+
+def _others(hosts: Sequence[Host], typed: Iterable[Node]) -> Iterator[Node]:
+    """Yield the names and addresses of all other hosts, of those that a typed text holds."""
+    others = Host.objects.exclude(pk__in=[host.pk for host in hosts]).order_by("pk")
+    rows = list(others.values_list("name", "address"))
+    text = "\n".join(node["text"] for node in typed)
+    spellings = (part for row in rows for name in row for part in (name, _short(name)) if part not in EVERYWHERE)
+    held = set(names_in(text, spellings))
+    names = ((name, _short(name), _short(address)) for name, address in rows)
+    yield from _aliases("host", "other host", (parts for parts in names if not held.isdisjoint(parts)))
+    yield from _aliases("address", "other address", (_spellings(address) for _, address in rows if address in held))
 
 
 def _aliases(about: str, word: str, groups: Iterable[Sequence[str]]) -> Iterator[Node]:

@@ -14,6 +14,7 @@ from django.test import Client
 
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.bench.models import Experiment, Found, Result, System
+from benchhub.bench.testing import make_host
 from benchhub.catalog.models import Configuration, Host, Instance, LicenceModel, PgBuild
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
@@ -134,6 +135,7 @@ def shared(comparison, publisher, systems):
     """A link that hides everything, of a comparison that names all of it wherever people may write."""
     forms = [form for class_name in NAMES for form in planted(class_name)]
     Host.objects.update(name="zyzzyva.rack9.example.org", address="10.20.30.41", username=ACCOUNT, port=PORT)
+    make_host("okapi-node.attic.example", "okapi-address")
     Instance.objects.update(address="fd00::beef:7", username=ACCOUNT, data_directory=FOLDER, port=PORT)
     Instance.objects.update(pooler=POOLER["kind"], pooler_address=POOLER["address"], pooler_port=POOLER["port"])
     PgBuild.objects.update(configure_options=BUILT)
@@ -156,6 +158,7 @@ def shared(comparison, publisher, systems):
             [
                 *forms,
                 *PERSONAL,
+                "faster than OKAPI-Node, and than okapi-address:5432 or db.attic.example",
                 f"as {ACCOUNT}",
                 f"in {FOLDER}/base",
                 "in /srv/tank-of-canary/x",
@@ -191,6 +194,8 @@ def left_in(content):
         ACCOUNT,
         "kiln",
         "443277",
+        "okapi",
+        "attic",
         "443:277",
         "0044.3277",
         "orlafq",
