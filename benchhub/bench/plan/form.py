@@ -149,6 +149,10 @@ class Draft:
         return self._has("grows", "most_runs", "precision_percent", "ceiling_ms")
 
     @property
+    def has_growth_limits(self) -> bool:
+        return self._has("most_runs", "precision_percent", "ceiling_ms")
+
+    @property
     def has_window(self) -> bool:
         return self._has("window_days", "window_from", "window_until", "is_exclusive")
 
