@@ -28,6 +28,7 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
+FOLDED = {"remark", "warmup_s", "rest_s", "thread_rule", "client", "vacuum", "checkpoint", "telemetry"}
 EXPERIMENT_FIELDS = (
     "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "telemetry",
     "thread_rule", "is_exclusive",
@@ -72,6 +73,11 @@ class SeriesDraft:
     def has_window(self) -> bool:
         """Tell whether times were typed or are wrong, and must be unfolded."""
         return any(self.series[name].value() or self.series[name].errors for name in WINDOW - {"window_zone"})
+
+    @property
+    def has_folded_fault(self) -> bool:
+        """Tell whether a field is wrong that the form folds away."""
+        return bool(self.series.errors.keys() & FOLDED)
 
     @property
     def has_instances(self) -> bool:
