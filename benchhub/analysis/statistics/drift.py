@@ -20,6 +20,7 @@ from .student import t_outside
 NOT_IN_TURNS = (
     "they were run one after the other, and whatever changed on the host meanwhile looks like a difference between them"
 )
+NOT_IN_TURNS_BRIEF = "they were not run in turns"
 IN_A_ROW = "the repeats of each level were run in a row, so they share a state of the host that may pass"
 REMEDY = "Run them in one experiment, repeat by repeat or at random."
 # Of all pairs of a run of one side and a run of the other, the share with the same side first: a run that was done

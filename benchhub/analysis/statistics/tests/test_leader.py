@@ -34,6 +34,14 @@ def test_unlike_reasons_are_said_apart():
     )
 
 
+def test_where_there_is_little_room_one_is_named_and_the_reasons_are_short():
+    leader = against(b="not distinguishable", c="not distinguishable", d="withheld", e="withheld", f="withheld")
+    assert leader.brief == (
+        "no clear winner: not distinguishable from b and 1 other; "
+        "no verdict against d and 2 others, as they were not run in turns"
+    )
+
+
 @pytest.mark.parametrize(
     ("labels", "names"), [("bcd", "b, c and d"), ("bcde", "b, c, d and 1 other"), ("bcdef", "b, c, d and 2 others")]
 )

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from benchhub.analysis.pricing.certainty import PriceRatio
 from benchhub.analysis.pricing.money import rounded
-from benchhub.analysis.statistics.drift import NOT_IN_TURNS
+from benchhub.analysis.statistics.drift import NOT_IN_TURNS_BRIEF
 from benchhub.analysis.statistics.estimate import NOT_DISTINGUISHABLE, NOT_TESTED
 from benchhub.analysis.statistics.leader import NO_CLEAR_WINNER
 from benchhub.analysis.words import count, listing, plain, significant
@@ -159,9 +159,9 @@ class Cheapest:
             first, *rest = leader.candidates
             others = f" and {count(len(rest), 'other')}" if rest else ""
             return f"{NOT_DISTINGUISHABLE} from that of {first}{others}"
-        return (
-            f"{NOT_TESTED}, as that takes 3 repeats" if leader.verdict == NOT_TESTED else f"no verdict: {NOT_IN_TURNS}"
-        )
+        if leader.verdict == NOT_TESTED:
+            return f"{NOT_TESTED}, as that takes 3 repeats"
+        return f"no verdict: {NOT_IN_TURNS_BRIEF}"
 
     @cached_property
     def missing(self) -> int:

@@ -99,7 +99,7 @@ class Fastest(Generic[Curve]):
         unsure = [other for other in self.leads if other.verdict not in (MORE, LESS)]
         if unsure == [closest] and closest.verdict == NOT_DISTINGUISHABLE:
             return f"{lead}: {NO_DIFFERENCE}"
-        return lead if self.leader.is_sure else f"{lead}; {self.leader.words}"
+        return lead if self.leader.is_sure else f"{lead}; {self.leader.brief}"
 
     def _of_two(self, lead: Lead[Curve], text: str) -> str:
         if lead.verdict in (MORE, LESS):
