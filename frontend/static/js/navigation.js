@@ -51,7 +51,8 @@
     if (target === box || target.closest("[data-close]")) box.close();
   });
 
-  // Arrows walk through the hits; Enter opens the first of what is typed, or asks for the page where none is there yet.
+  // Arrows walk through the hits, and what is typed on one goes on with the search; Enter opens the first of what is
+  // typed, or asks for the page where none is there yet.
   const links = () => [...hits.querySelectorAll("a")];
   box.addEventListener("keydown", (event) => {
     const stops = [input, ...links()], place = stops.indexOf(document.activeElement);
@@ -62,6 +63,8 @@
     } else if (step && place >= 0) {
       event.preventDefault();
       stops[Math.min(stops.length - 1, Math.max(0, place + step))].focus();
+    } else if (place > 0 && !event.ctrlKey && !event.metaKey && !event.altKey && /^(\S|Backspace)$/u.test(event.key)) {
+      input.focus();
     }
   });
   box.querySelector("form").addEventListener("submit", (event) => {
