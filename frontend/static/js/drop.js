@@ -1,11 +1,19 @@
-// Puts the text of files that are dropped on a field into it, after what stands there.
+// Puts the text of files that are dropped on a field into it, after what stands there, and says which it leaves out.
 (function () {
   "use strict";
   const MOST_BYTES = 1000000;
 
+  function tell(field, files) {
+    const line = field.nextElementSibling?.matches(".why.dropped") ? field.nextElementSibling : document.createElement("p");
+    line.className = "why dropped";
+    line.setAttribute("role", "alert");
+    line.textContent = files.length ? `Left out, as larger than 1 MB: ${files.map(({ name }) => name).join(", ")}.` : "";
+    field.after(line);
+  }
+
   async function take(field, files) {
-    for (const file of files) {
-      if (file.size > MOST_BYTES) continue;
+    tell(field, files.filter((file) => file.size > MOST_BYTES));
+    for (const file of files.filter(({ size }) => size <= MOST_BYTES)) {
       const text = await file.text();
       field.value += (field.value && !field.value.endsWith("\n") ? "\n" : "") + text;
     }
@@ -17,6 +25,6 @@
   document.addEventListener("drop", (event) => {
     if (!event.target.matches("[data-drop]") || !event.dataTransfer.files.length) return;
     event.preventDefault();
-    take(event.target, event.dataTransfer.files);
+    take(event.target, [...event.dataTransfer.files]);
   });
 })();

@@ -152,7 +152,7 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
             return [Fault(line.number, "/output/stdout", sentence)]
         return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
     if line.measured_at > timezone.now():
-        detail = "The output holds more runs than can have ended since measured_at: write when the first of them began."
+        detail = "The output holds more runs than can have ended since that time: write when the first of them began."
         return [Fault(line.number, "/measured_at", detail)]
     try:
         spec, planned = specs.spec(line, line.clients, workload)

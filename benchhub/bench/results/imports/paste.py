@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -75,7 +76,7 @@ class ImportForm(forms.Form):
     measured_at = forms.DateTimeField(
         label="When the first run began",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="In UTC.",
+        help_text="In UTC. Left empty: so that the last run has just ended.",
     )
     postgresql = forms.CharField(required=False, max_length=20, label="PostgreSQL")
     client_version = forms.CharField(required=False, max_length=20, label="Load generator's version")
@@ -84,8 +85,7 @@ class ImportForm(forms.Form):
     source = forms.CharField(max_length=300, label="Where it comes from")
 
     def __init__(self, data: QueryDict | None, user: Any, *, is_whole: bool = True) -> None:
-        now = timezone.now().replace(second=0, microsecond=0)
-        usual = {"measured_at": now, "source": f"pasted by {user}", "experiment": f"Imported on {now:%Y-%m-%d}"}
+        usual = {"source": f"pasted by {user}", "experiment": f"Imported on {timezone.now():%Y-%m-%d}"}
         super().__init__(data, initial=usual)
         self.label_suffix = NOTHING
         self.fields["text"].help_text = HELP.format(texts.readable())
@@ -118,7 +118,7 @@ class ImportForm(forms.Form):
     @property
     def open_labels(self) -> list[str]:
         """Return the labels of the fields that are still to be filled before the form can be saved."""
-        is_empty = [(field, not field.value()) for field in self if field.name not in PRINTED.values()]
+        is_empty = [(field, not field.value()) for field in self if field.name not in {*PRINTED.values(), "measured_at"}]
         return [str(field.label) for field, empty in is_empty if empty]
 
     @property
@@ -259,10 +259,21 @@ def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
             pattern = tool.stated.get(name)
             if pattern and not data.get(field) and (match := pattern.search(text)):
                 data[field] = match[1]
+    if not data.get("measured_at"):
+        data["measured_at"] = _latest_begin(text, data.get("duration_s", NOTHING))
     agreeing = [row.workload for row in rows if not row.contradictions]
     if len(agreeing) == 1 and not data.get("workload"):
         data["workload"] = str(agreeing[0].pk)
     return data
+
+
+def _latest_begin(text: str, duration: str) -> str:
+    """Return when the first run of a text began if the last has just ended; empty where no duration is known."""
+    if not duration.isdecimal() or int(duration) > DAY_S:
+        return NOTHING
+    runs = max((len(tool.parts(text)) for tool in tools_reading(text)), default=1)
+    begun_at = timezone.now() - timedelta(seconds=max(1, runs) * int(duration))
+    return f"{begun_at:%Y-%m-%dT%H:%M}"
 
 
 def _by_field(faults: Sequence[Fault]) -> Iterator[tuple[str | None, str]]:

@@ -1,14 +1,16 @@
 """A pasted output is read, shown and stored; what contradicts it stands beside its field and nothing is stored."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
-from benchhub.bench.models import Experiment, Result
+from benchhub.bench.models import Experiment, Result, Run
 from benchhub.catalog.models import Configuration, Hardware, Workload
 from runners.tools.pgbench.testing import PGBENCH
 
@@ -70,6 +72,13 @@ def test_several_runs_in_one_text_become_several_results(runner, fields):
     assertContains(page, "What was read: 2 runs")
     runner.post(PAGE, {**fields, "text": FOUR + "\n" + EIGHT, "save": "1"})
     assert sorted(Result.objects.values_list("run__clients", "throughput")) == [(4, 10_002.0), (8, 20_004.0)]
+
+
+def test_several_runs_without_a_time_are_taken_for_the_last_ones_that_have_ended(runner, fields):
+    runner.post(PAGE, {**fields, "text": FOUR + "\n" + EIGHT, "measured_at": "", "save": "1"})
+    first, second = Run.objects.order_by("started_at")
+    assert second.started_at - first.started_at == timedelta(seconds=60)
+    assert second.started_at + timedelta(seconds=60) <= timezone.now()
 
 
 @pytest.mark.parametrize(
