@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -55,8 +57,7 @@ def licence_models(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     draft = LicenceDraft(request.POST if request.method == "POST" else None, trial=_first_machine())
     if (saved := _saved(request, draft)) is not None:
-        messages.success(request, f"{saved} is saved." + ("" if not saved.is_licensed else " Add its price next."))
-        return redirect("licence-models")
+        return _to_its_price(request, saved, draft)
     return _editor(request, draft, title="Add a licence model", action="Add the licence model")
 
 
@@ -82,6 +83,19 @@ def _saved(request: HttpRequest, draft: LicenceDraft) -> Any:
     if request.method != "POST" or request.POST.keys() & {"add", "remove", "show"}:
         return None
     return draft.form.saved() if draft.form.is_valid() and draft.rules else None
+
+
+def _to_its_price(request: HttpRequest, saved: LicenceModel, draft: LicenceDraft) -> HttpResponse:
+    """Lead from a new model to the form of its price, where one was typed: it needs a source and a day."""
+    price = draft.trial_form.cleaned_data.get("price") if draft.trial_form.is_valid() else None
+    if not saved.is_licensed or price is None:
+        messages.success(request, f"{saved} is saved." + ("" if not saved.is_licensed else " Add its price next."))
+        return redirect("licence-models")
+    messages.success(request, f"{saved} is saved. Its price is filled in below: say where it is from, and add it.")
+    query = {"of": f"licence_model:{saved.pk}", "amount": written(price)}
+    if currency := draft.trial_form.cleaned_data["currency"]:
+        query["currency"] = currency.upper()
+    return redirect(f"{reverse('price-add')}?{urlencode(query)}")
 
 
 def _first_machine() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
 from benchhub.analysis.pricing.money import trimmed
@@ -244,9 +244,16 @@ def _line(number: int, row: Row, catalogue: Catalogue) -> Line:
 
 
 def _valid(row: Row, catalogue: Catalogue) -> PriceRowForm:
-    form = PriceRowForm(row, _item(row, catalogue))
-    if not form.is_valid():
-        raise ValidationError([f"{name}: {' '.join(map(str, texts))}" for name, texts in form.errors.items()])
+    item, faults = "", []
+    try:
+        item = _item(row, catalogue)
+    except ValidationError as error:
+        faults = error.messages
+    form = PriceRowForm(row, item)
+    spared = () if item else ("of", NON_FIELD_ERRORS)  # they would say again that nothing is priced
+    faults += [f"{name}: {' '.join(map(str, texts))}" for name, texts in form.errors.items() if name not in spared]
+    if faults:
+        raise ValidationError(faults)
     return form
 
 

@@ -66,7 +66,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 
 def price_add(request: HttpRequest) -> HttpResponse:
-    """Add a price. `of` in the address chooses what is priced; `after` fills in the words of an older price."""
+    """Add a price. `of`, `amount` and `currency` in the address fill their fields, `after` the words of an older price."""
     form = PriceForm(request.POST or None, initial=_initial_price(request.GET))
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
@@ -119,7 +119,7 @@ def _initial_price(query: QueryDict) -> dict[str, Any]:
     if row := ListPrice.objects.filter(pk=after).first() if is_key(after) else None:
         values |= {name: getattr(row, name) for name in ("description", "part_number", "currency", "remark")}
         values["of"] = f"hardware:{row.hardware_id}" if row.hardware_id else f"licence_model:{row.licence_model_id}"
-    return {**values, **({"of": query["of"]} if "of" in query else {})}
+    return {**values, **{name: query[name] for name in ("of", "amount", "currency") if name in query}}
 
 
 def rates(request: HttpRequest) -> HttpResponse:

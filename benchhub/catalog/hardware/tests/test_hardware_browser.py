@@ -107,6 +107,8 @@ def test_a_licence_model_is_typed_and_its_arithmetic_seen_on_a_machine(tab):
     assert not is_too_wide(tab)
     tab.get_by_role("button", name="Add the licence model").click()
     tab.get_by_text("By the core is saved").wait_for()
+    expect(tab.get_by_label("Amount")).to_have_value("1800")
+    tab.goto("/licence-models/")
     tab.get_by_text("Times a core factor of 0.5 for POWER8").wait_for()
     rules = LicenceModel.objects.get().licence_rules()
     assert (rules.metric, rules.payment, rules.hours_per_month, len(rules.factors)) == ("core", "hourly", 700, 1)

@@ -37,11 +37,11 @@ def test_a_list_of_prices_is_imported_with_the_names_of_what_they_are_of(enginee
 
 def test_where_a_row_is_wrong_every_fault_is_named_what_was_typed_stays_and_nothing_is_saved(engineer, box):
     good = f"{box.name};;Box;15000;EUR;2026-01-31;a quote\n"
-    wrong = f"Nowhere;;x;1;EUR;2026-01-31;s\n;;x;1;EUR;2026-01-31;s\n{box.name};;y;-1;EUR;31.1.2026;s\n"
+    wrong = f"Nowhere;;x;abc;EUR;2026-01-31;s\n;;x;1;EUR;2026-01-31;s\n{box.name};;y;-1;EUR;31.1.2026;s\n"
     page = post_twice(engineer, HEAD + good + wrong + good)
     faults = {line.number: " ".join(line.faults) for line in page.context["page"].price_list.refused}
     assert faults.keys() == {3, 4, 5, 6}
-    assert faults[3].startswith("There is no hardware 'Nowhere'")
+    assert faults[3].startswith("There is no hardware 'Nowhere'") and "amount: Enter a number." in faults[3]
     assert faults[4] == "Name one hardware or one licence."
     assert "amount: A price cannot be negative." in faults[5] and "priced_on: " in faults[5]
     assert faults[6] == "Line 2 has the same description, source and day."

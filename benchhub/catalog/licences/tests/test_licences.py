@@ -46,6 +46,15 @@ def test_every_parameter_of_the_engine_has_a_field_and_a_group():
     assert UNDER_METRIC.keys() | UNDER_PAYMENT.keys() == set(grouped)
 
 
+def test_a_price_that_was_typed_to_try_the_rules_fills_the_form_of_the_price(engineer):
+    answer = add(engineer, **{"trial-price": "9500.50", "trial-currency": "usd", "trial-years": "3"})
+    model = LicenceModel.objects.get()
+    assertRedirects(answer, f"{reverse('price-add')}?of=licence_model%3A{model.pk}&amount=9500.5&currency=USD")
+    page = engineer.get(answer.url)
+    assertContains(page, 'value="9500.5"')
+    assert not ListPrice.objects.exists()
+
+
 def test_rules_are_stored_as_the_engine_reads_them(engineer):
     typed = {"pack": "2", "minimum_per_server": "16", "exempt_roles": "standby, pooler", "counts_disabled_cores": "no"}
     assertRedirects(add(engineer, **typed, **FACTORS, **TIERS), reverse("licence-models"))
