@@ -65,7 +65,7 @@ def test_experiments_are_moved_and_a_host_is_paused_and_blocked(page, experiment
     page.get_by_label("Monday").check()
     page.get_by_label("From").fill("08:00")
     page.get_by_label("Until").fill("18:00")
-    page.get_by_label("Time zone").select_option("Europe/Berlin")
+    page.get_by_label("Time zone").fill("Europe/Berlin")
     assert not is_too_wide(page)
     page.get_by_role("button", name="Save").click()
     page.get_by_role("cell", name="Monday 08:00 to 18:00, Europe/Berlin", exact=True).wait_for()
@@ -84,7 +84,11 @@ def test_a_window_has_the_readers_zone_unless_they_choose_another(chromium, live
         tab.get_by_label(weekday).check()
         tab.get_by_label("From").fill("22:00")
         if zone:
-            tab.get_by_label("Time zone").select_option(zone)
+            # What no zone has in its name chooses none; a part that only one has is enough.
+            for text, value in (("nowhere", "Asia/Tokyo"), ("lima", zone)):
+                tab.get_by_label("Time zone").fill(text)
+                tab.keyboard.press("Tab")
+                expect(tab.get_by_label("Time zone")).to_have_value(value)
         # A form that comes back with an error keeps what was chosen.
         tab.get_by_role("button", name="Save").click()
         tab.get_by_role("alert").first.wait_for()
