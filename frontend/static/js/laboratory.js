@@ -96,7 +96,9 @@
   addEventListener("resize", () => requestAnimationFrame(place));
   new MutationObserver((changes) => {
     if (changes.some(({ target }) => target.matches(".chart.drawn"))) {
-      chart().on?.("plotly_afterplot", place);
+      const drawn = chart();
+      drawn.removeListener?.("plotly_afterplot", place);
+      drawn.on?.("plotly_afterplot", place);
       place();
     }
   }).observe(document.getElementById("live"), { attributes: true, attributeFilter: ["class"], subtree: true });

@@ -104,7 +104,7 @@ def _zone_text(axis: Axis, zone: Zone) -> str:
             return ""
         where = f"From {axis.number_words(low)} to {axis.words(high)}" if low < high else f"At {axis.words(low)}"
     elif low is None and high is None:
-        where = "Anywhere on this axis"
+        return "Nowhere on this axis do the runs tell them apart."
     else:
         where = f"Up to {axis.words(high)}" if high is not None else f"From {axis.words(low or axis.low)} on"
     return f"{where} the runs do not tell them apart."
