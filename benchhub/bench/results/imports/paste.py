@@ -118,7 +118,9 @@ class ImportForm(forms.Form):
     @property
     def open_labels(self) -> list[str]:
         """Return the labels of the fields that are still to be filled before the form can be saved."""
-        is_empty = [(field, not field.value()) for field in self if field.name not in {*PRINTED.values(), "measured_at"}]
+        is_empty = [
+            (field, not field.value()) for field in self if field.name not in {*PRINTED.values(), "measured_at"}
+        ]
         return [str(field.label) for field, empty in is_empty if empty]
 
     @property

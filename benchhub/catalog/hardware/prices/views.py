@@ -66,7 +66,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 
 def price_add(request: HttpRequest) -> HttpResponse:
-    """Add a price. `of`, `amount` and `currency` in the address fill their fields, `after` the words of an older price."""
+    """Add a price. `of`, `amount` and `currency` in the address fill their fields, `after` those of an older price."""
     form = PriceForm(request.POST or None, initial=_initial_price(request.GET))
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         later = f" It counts from {saved.priced_on} on, not before." if saved.priced_on > timezone.now().date() else ""
