@@ -244,11 +244,12 @@ def _line(number: int, row: Row, catalogue: Catalogue) -> Line:
 
 
 def _valid(row: Row, catalogue: Catalogue) -> PriceRowForm:
-    item, faults = "", []
+    item = ""
+    faults: list[str] = []
     try:
         item = _item(row, catalogue)
     except ValidationError as error:
-        faults = error.messages
+        faults += error.messages
     form = PriceRowForm(row, item)
     spared = () if item else ("of", NON_FIELD_ERRORS)  # they would say again that nothing is priced
     faults += [f"{name}: {' '.join(map(str, texts))}" for name, texts in form.errors.items() if name not in spared]
