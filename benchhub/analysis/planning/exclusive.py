@@ -1,20 +1,21 @@
-"""Compute whom the exclusive periods of experiments keep out, which of them overlap, and how long they are.
+"""Compute whom the exclusive periods of experiments keep out, which of them overlap, and how long they hold a host.
 
 Times are aware; lengths are timedeltas. No clock is read here.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 from zoneinfo import ZoneInfo
 
-from .timetable import SECOND, Period, merged
+from .timetable import DAY, Period, merged
 
 NO_TIME = timedelta()
-SHORTEST_GAP = timedelta(hours=1)  # in a shorter one hardly a run of others fits
+OTHERS = timedelta(hours=3)  # what is left to others between two periods, where the limit is about a day or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,32 @@ def _overlaps(period: Period, apart: Sequence[Period]) -> bool:
     return before_end > 0 and apart[before_end - 1].end > period.start
 
 
-def longest(periods: Iterable[Period], zone: str) -> timedelta:
-    """Return the length of the longest period by the clock on the wall of a zone, where short gaps count as held.
+def span_of(limit: timedelta) -> timedelta:
+    """Return the span in which a host is held for the limit at most: a day, or a little longer than the limit."""
+    return max(DAY, limit + OTHERS)
+
+
+def most_held(periods: Iterable[Period], zone: str, span: timedelta) -> timedelta:
+    """Return for how long the periods hold a host within any span, by the clock on the wall of a zone.
 
     A whole day is 24 hours there on every day, so that a limit does not depend on when clocks change.
     """
     wall = ZoneInfo(zone)
-    stretches = merged(periods, SHORTEST_GAP - SECOND)
-    lengths = (_local(period.end, wall) - _local(period.start, wall) for period in stretches)
-    return max(lengths, default=NO_TIME)
+    local = (Period(_local(period.start, wall), _local(period.end, wall)) for period in periods)
+    apart = merged(period for period in local if period.start < period.end)
+    ends = [period.end for period in apart]
+    held = list(accumulate((period.end - period.start for period in apart), initial=NO_TIME))
+    return max((_held(apart, ends, held, number, span) for number in range(len(apart))), default=NO_TIME)
+
+
+def _held(
+    apart: Sequence[Period], ends: Sequence[datetime], held: Sequence[timedelta], number: int, span: timedelta
+) -> timedelta:
+    """Return what is held of the span that begins with this period: the most does so, or holds no more."""
+    last = apart[number].start + span
+    whole = bisect_right(ends, last)
+    rest = last - apart[whole].start if whole < len(apart) else NO_TIME
+    return held[whole] - held[number] + max(rest, NO_TIME)
 
 
 def _local(at: datetime, zone: ZoneInfo) -> datetime:

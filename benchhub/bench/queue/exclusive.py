@@ -11,10 +11,11 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, longest
+from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, most_held, span_of
 from benchhub.analysis.planning.timetable import Period, occurrences
-from benchhub.analysis.words import count
+from benchhub.analysis.words import count, duration, listing
 from benchhub.bench.models import Experiment, ExperimentSystem, Reservation, System, Window
+from benchhub.catalog.instances import poolers
 from benchhub.catalog.models import Host
 
 from . import gates
@@ -86,9 +87,10 @@ def refusal(
 
     `relatives` are those whose periods may overlap with them, as of family().
     """
-    if sentence := _too_long(systems, own_periods, zone):
+    claims = list(_claims(systems, own_periods)) if own_periods else []
+    if sentence := _too_long(systems, own_periods, zone, claims):
         return sentence
-    overlap = first_overlap(own_periods, _claims(resources(systems), relatives, own_periods))
+    overlap = first_overlap(own_periods, (row for row in claims if row.keeps_out(relatives, resources(systems))))
     if overlap is None:
         return ""
     return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
@@ -158,19 +160,48 @@ def visit_refusals(hosts: Iterable[Host], length: timedelta = BRIEF) -> dict[int
     return refusals
 
 
-def _too_long(systems: Iterable[System], own_periods: Sequence[Period], zone: str) -> str:
-    length = longest(own_periods, zone)
+def _too_long(
+    systems: Iterable[System], own_periods: Collection[Period], zone: str, claims: Collection[Exclusive]
+) -> str:
     for host, name in _affected(systems) if own_periods else ():
         if not host.longest_exclusive_h:
             return f"Nobody may have {name} to themselves: its page says so. Untick it, or ask an administrator."
-        if length > timedelta(hours=host.longest_exclusive_h):
-            most = count(host.longest_exclusive_h, "hour")
-            hours = count(round(length.total_seconds() / 3600), "hour")
-            return (
-                f"{name} may be had by one experiment for {most} at once, and its longest period has {hours}. Periods "
-                "less than an hour apart count as one."
-            )
+        if text := _beyond(host, own_periods, zone, claims):
+            return f"{name} may be had by experiments alone for {lent(host)}, {text}: choose shorter or fewer times."
     return ""
+
+
+def lent(host: Host) -> str:
+    """Say for how long experiments may have the host to themselves: '8 hours in any 24'."""
+    span = span_of(timedelta(hours=host.longest_exclusive_h))
+    return f"{count(host.longest_exclusive_h, 'hour')} in any {span // timedelta(hours=1)}"
+
+
+def _beyond(host: Host, own_periods: Collection[Period], zone: str, claims: Iterable[Exclusive]) -> str:
+    """Say how much longer the host would be had than it may be, by these periods or with those of others there."""
+    others = [row for row in claims if not row.resources.isdisjoint(gates.host_resources([host]))]
+    limit = timedelta(hours=host.longest_exclusive_h)
+    alone = most_held(own_periods, zone, span_of(limit))
+    if alone > limit:
+        return f"and would be had for {duration(alone.total_seconds())}"
+    together = most_held([*own_periods, *(row.period for row in others)], zone, span_of(limit))
+    names = listing(sorted({row.name for row in others}))
+    return f"and with {names} would be had for {duration(together.total_seconds())}" if together > limit else ""
+
+
+def uncovered(systems: Iterable[System]) -> str:
+    """Say which machines of the systems others may use all the same; empty where all are hosts of theirs."""
+    machines = listing(dict.fromkeys(name for system in systems for name in _without_host(system)))
+    return f"Nobody else runs on its hosts meanwhile: {machines} may be in use all the same." if machines else ""
+
+
+def _without_host(system: System) -> Iterator[str]:
+    instance = system.instance
+    if instance.host is None:
+        yield f"the machine of {instance} ({instance.address})"
+    on_host = instance.host and instance.pooler_address in (instance.host.address, instance.address)
+    if instance.pooler and not on_host and not poolers.is_on_driver(instance, system.driver):
+        yield f"that of its pooler ({instance.pooler_address})"
 
 
 def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
@@ -182,11 +213,15 @@ def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
         yield from ((host, f"{host}, which shares hardware with a host of it,") for host in others.order_by("name"))
 
 
-def _claims(needed: frozenset[str], relatives: Collection[str], own_periods: Iterable[Period]) -> Iterator[Exclusive]:
-    """Yield the coming periods in which exclusive experiments, be they paused, and plans that recur have these too."""
+def _claims(systems: Collection[System], own_periods: Iterable[Period]) -> Iterator[Exclusive]:
+    """Yield the coming periods in which exclusive experiments, be they paused, and plans that recur have such hosts.
+
+    They are those of the systems' hosts, and of others that share hardware with them; relatives are among them.
+    """
+    needed = resources(systems)
     rows = list(Experiment.objects.exclusive().select_related("occasion_of"))
     held = _resources({row.pk for row in rows})
-    holders = [row for row in rows if needed & held[row.pk] and family(row).isdisjoint(relatives)]
+    holders = [row for row in rows if needed & held[row.pk]]
     now = timezone.now()
     times = _times(holders, now, _spans(now, own_periods)) if holders else {}
     for holder in holders:

@@ -16,7 +16,7 @@ from benchhub.catalog.models import Host
 from benchhub.ui.pages import Crumb
 
 from . import gates
-from .exclusive import in_force
+from .exclusive import in_force, lent
 
 MOST_PERIODS, MOST_EXCLUSIVE = 50, 7
 
@@ -52,7 +52,8 @@ KINDS = {
 EXCLUSIVE = replace(
     KINDS["experiment"],
     intro="A run of it starts only where its expected end lies in one of these periods, and no run of another "
-    "experiment begins on its hosts then, until it ends or is paused. What is under way there goes on.",
+    "experiment begins on its hosts then, until it ends or is paused. What is under way there goes on. A pooler, a "
+    "standby or storage on a machine that is no host of its systems may be used by others all the same.",
     none="It has no period yet: so it may run at any time, and keeps nobody out.",
 )
 
@@ -101,6 +102,10 @@ class TimesPage:
             return []
         needed = gates.host_resources([self.owner])
         return [row for row in in_force(timezone.now()) if row.keeps_out((), needed)][:MOST_EXCLUSIVE]
+
+    @property
+    def lent(self) -> str:
+        return lent(self.owner) if isinstance(self.owner, Host) else ""
 
     @property
     def once_address(self) -> str:

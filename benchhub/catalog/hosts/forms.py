@@ -72,7 +72,7 @@ class HostForm(CatalogForm):
         required=False,
         initial=EXCLUSIVE_H,
         label="For one experiment alone, at most h",
-        help_text="How long at once an experiment may keep all others out. 0: never.",
+        help_text="For so long, of any 24 h or of 3 h more than that, experiments may keep others out. 0: never.",
     )
 
     class Meta:

@@ -69,7 +69,9 @@ class Host(models.Model):
     interference_group = models.ForeignKey(InterferenceGroup, models.PROTECT, null=True, blank=True)
     hardware = models.ForeignKey(Hardware, models.PROTECT, null=True, blank=True)
     longest_exclusive_h = models.PositiveSmallIntegerField(
-        default=24, db_default=24, help_text="How long an experiment may have the host to itself at once, in hours."
+        default=24,
+        db_default=24,
+        help_text="Hours of any 24, or of 3 more than these, that experiments may have it to themselves.",
     )
     wanted = models.CharField(max_length=8, choices=Wanted, blank=True, editable=False)
     visit_until = models.DateTimeField(null=True, blank=True, editable=False)

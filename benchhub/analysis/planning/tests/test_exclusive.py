@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, longest, span_text
+from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, most_held, span_of, span_text
 from benchhub.analysis.planning.timetable import Period, occurrences
 
 HOUR = timedelta(hours=1)
@@ -45,23 +45,39 @@ def test_the_earliest_overlap_is_told_and_those_that_touch_are_none():
 def test_a_whole_sunday_is_24_hours_by_the_clock_although_that_day_has_25_or_23(day):
     sunday = occurrences([6], time(0), time(0), "Europe/Berlin", day, day + timedelta(days=4))
     assert [period.end - period.start for period in sunday] in ([25 * HOUR], [23 * HOUR])
-    assert longest(sunday, "Europe/Berlin") == 24 * HOUR
+    assert most_held(sunday, "Europe/Berlin", 27 * HOUR) == 24 * HOUR
 
 
-def test_periods_that_touch_are_one_long_one():
-    days = [Period(MIDNIGHT + number * 24 * HOUR, MIDNIGHT + (number + 1) * 24 * HOUR) for number in range(3)]
-    assert longest(days, "UTC") == 72 * HOUR
-    assert longest([], "UTC") == timedelta()
+def days(length, gap, number=5):
+    starts = [MIDNIGHT + turn * (length + gap) for turn in range(number)]
+    return [Period(start, start + length) for start in starts]
 
 
-def test_a_gap_of_less_than_an_hour_is_no_gap_and_one_of_an_hour_is():
-    day = timedelta(days=1)
-    short, long = (
-        [Period(MIDNIGHT + number * day, MIDNIGHT + (number + 1) * day - minutes * HOUR / 60) for number in range(3)]
-        for minutes in (1, 60)
-    )
-    assert longest(short, "UTC") == 3 * day - HOUR / 60
-    assert longest(long, "UTC") == 23 * HOUR
+@pytest.mark.parametrize(
+    ("length_h", "gap_h", "span_h", "held_h"),
+    [
+        (24, 0, 27, 27),  # those that touch
+        (23, 61 / 60, 27, 27 - 61 / 60),  # gaps of an hour do not help
+        (21, 3, 27, 24),
+        (7, 61 / 60, 24, 21),
+        (8, 16, 24, 8),
+        (1, 5, 24, 4),
+        (1, 30, 24, 1),
+        (30, 40, 27, 27),
+    ],
+)
+def test_a_host_is_held_for_the_sum_of_its_periods_within_any_such_span(length_h, gap_h, span_h, held_h):
+    assert most_held(days(length_h * HOUR, gap_h * HOUR), "UTC", span_h * HOUR) == held_h * HOUR
+
+
+def test_periods_of_two_that_overlap_count_once_and_none_hold_nothing():
+    assert most_held(2 * days(8 * HOUR, 16 * HOUR), "UTC", 24 * HOUR) == 8 * HOUR
+    assert most_held([], "UTC", 24 * HOUR) == timedelta()
+
+
+@pytest.mark.parametrize(("limit_h", "span_h"), [(1, 24), (21, 24), (22, 25), (24, 27), (72, 75)])
+def test_the_span_is_a_day_or_leaves_others_three_hours(limit_h, span_h):
+    assert span_of(limit_h * HOUR) == span_h * HOUR
 
 
 def test_a_period_is_written_by_the_clock_that_it_was_given_by():

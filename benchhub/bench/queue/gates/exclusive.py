@@ -1,17 +1,20 @@
 """The gate of exclusive periods: in them no run of another experiment begins on the hosts of an experiment.
 
-A period is in force while its experiment is neither paused nor over, and has a system of which no host is paused or
-awaits approval of its key. Of a plan that recurs the next turn's counts.
+A period is in force while its experiment is neither paused nor over, has a run that fits into the period or is under
+way, and a system of which no host is paused or awaits approval of its key. Of a plan that recurs the next turn's
+counts. Hosts may be put into one hardware group after two experiments have got them: the older one goes first then.
 """
 
 from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import (
     BooleanField,
+    DurationField,
     Exists,
     ExpressionWrapper,
     F,
@@ -27,9 +30,11 @@ from django.db.models.functions import Cast, JSONObject, Now
 from benchhub.analysis.planning.exclusive import local_text, span_text
 from benchhub.analysis.planning.timetable import Period
 from benchhub.bench.models import Experiment, Reservation, Run, System
+from benchhub.bench.models.states import State
 from benchhub.catalog.models import Host
+from benchhub.catalog.models.moments import interval
 
-from .needs import DRIVER, SERVER, needed_period, truth
+from .needs import DRIVER, MARGIN_S, SERVER, needed_period, truth
 
 NEXT_TURN = timedelta(days=1)  # the periods of a plan's next turn begin so soon after it is queued, or are open then
 SYSTEM = "experiment__systems"
@@ -40,10 +45,24 @@ def in_force() -> QuerySet[Reservation]:
     """Return the periods, past ones too, in which experiments that go on and can have their hosts to themselves."""
     next_at = F("experiment__recurrence__next_at")
     goes_on = Q(experiment__paused_at=None, experiment__in=Experiment.objects.left().values("pk"))
+    goes_on &= Q(Exists(_fitting().unfinished())) | ~Q(Exists(_own_runs().unfinished()))
     recurs = Q(experiment__recurrence__paused_at=None, period__endswith__gt=next_at)
     recurs &= Q(period__startswith__lt=next_at + NEXT_TURN)
-    rows = Reservation.objects.filter(goes_on | recurs, experiment__in=Experiment.objects.exclusive().values("pk"))
+    recurs &= Q(Exists(_fitting()))
+    length = ExpressionWrapper(F("period__endswith") - F("period__startswith"), output_field=DurationField())
+    holders = Experiment.objects.exclusive().values("pk")
+    rows = Reservation.objects.alias(length=length).filter(goes_on | recurs, experiment__in=holders)
     return rows.filter(Exists(_usable_systems().filter(experiments=OuterRef("experiment"))))
+
+
+def _own_runs() -> Any:
+    return Run.objects.filter(experiment=OuterRef("experiment"))
+
+
+def _fitting() -> Any:
+    """Return the runs of the period's experiment that fit into it, or are under way."""
+    fits = Q(needed_time__lte=OuterRef("length"))
+    return _own_runs().alias(needed_time=interval(F("expected_s") + MARGIN_S)).filter(fits | ~Q(state=State.QUEUED))
 
 
 def _usable_systems() -> QuerySet[System]:
@@ -63,6 +82,12 @@ def _is_relative() -> Q:
     )
 
 
+def _comes_after() -> Q:
+    """Tell whether the run is in an exclusive period of its own experiment, which is older than that of the period."""
+    own = Reservation.objects.filter(experiment=OuterRef(OuterRef("experiment")), experiment__is_exclusive=True)
+    return Q(experiment__gt=OuterRef("experiment")) & Q(Exists(own.filter(period__contains=Now())))
+
+
 def _needs_the_same() -> Q:
     """Tell whether the experiment of the period has a host, shared hardware or the instance that the run needs."""
     same = Q(**{f"{SYSTEM}__instance": OuterRef("system__instance")})
@@ -80,7 +105,8 @@ def _in_its_way() -> QuerySet[Reservation]:
     is_coming = Func(F("pk"), coming, template="(%(expressions)s))", arg_joiner=" = ANY (", output_field=BooleanField())
     rows = Reservation.objects.filter(is_coming, _needs_the_same())
     overlapping = rows.filter(period__overlap=needed_period(OuterRef("expected_s")))
-    return overlapping.annotate(is_relative=truth(_is_relative())).filter(is_relative=False)
+    lets_in = truth(_is_relative() | _comes_after())
+    return overlapping.annotate(lets_in=lets_in).filter(lets_in=False)
 
 
 def is_reserved() -> Q:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from benchhub.analysis.planning.timetable import Period
 from benchhub.bench import testing
-from benchhub.bench.models import Experiment, Recurrence, Run, Tenancy, Window
+from benchhub.bench.models import Experiment, Recurrence, Run, System, Tenancy, Window
 from benchhub.bench.models.states import State
 from benchhub.bench.operations import doctor
 from benchhub.bench.plan import repeats
@@ -15,7 +15,7 @@ from benchhub.bench.queue import exclusive, gates, queue, timetable
 from benchhub.bench.queue.form_times import OnceForm, WeeklyForm
 from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
-from benchhub.catalog.models import Host, InterferenceGroup
+from benchhub.catalog.models import Host, Instance, InterferenceGroup
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -114,6 +114,25 @@ def test_nobody_waits_for_an_experiment_that_cannot_start_itself_while_it_keeps_
     assert exclusive.refusal([beside], [Period(timezone.now(), timezone.now() + HOUR)], "UTC")
 
 
+def test_a_period_into_which_no_run_of_it_fits_holds_nobody(night, other_run):
+    night.runs.update(expected_s=8 * 3600)
+    assert reasons(other_run) == []
+    assert exclusive.in_force(timezone.now()) == []
+    night.runs.update(expected_s=7 * 3600)
+    assert len(reasons(other_run)) == 1
+
+
+def test_of_two_whose_hosts_were_grouped_after_both_had_claimed_them_the_older_goes_first(night, system):
+    late = new_experiment()
+    late_run = new_run(late, new_system(new_host("beside"), label="beside"), 1, expected_s=60)
+    reserve(late, -1, 7)
+    Host.objects.update(interference_group=InterferenceGroup.objects.create(name="rack"))
+    assert reasons(night.runs.get()) == []
+    assert len(reasons(late_run)) == 1
+    queue.ask_to_cancel(night.runs.all())
+    assert reasons(late_run) == []
+
+
 def test_all_hosts_of_the_experiment_are_reserved_and_those_that_share_hardware_and_no_others(system):
     group = InterferenceGroup.objects.create(name="rack")
     driver, server = new_host("driver"), new_host("server", interference_group=group)
@@ -203,14 +222,24 @@ def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
     now = timezone.now()
     long, short = Period(now, now + 25 * HOUR), Period(now, now + 24 * HOUR)
     sentence = (
-        "alpha may be had by one experiment for 24 hours at once, and its longest period has 25 hours. Periods less "
-        "than an hour apart count as one."
+        "alpha may be had by experiments alone for 24 hours in any 27, and would be had for 25 h: choose shorter or "
+        "fewer times."
     )
     assert exclusive.refusal([system], [long], "UTC") == sentence
     assert exclusive.refusal([system], [short], "UTC") == ""
     system.driver.longest_exclusive_h = 0
     assert exclusive.refusal([system], [short], "UTC").startswith("Nobody may have alpha to themselves")
     assert exclusive.refusal([system], [], "UTC") == ""
+
+
+def test_two_that_take_turns_are_had_together_for_no_longer_than_one(night, system):
+    """The first has it until in seven hours, and since an hour ago."""
+    now = timezone.now()
+    beside = [Period(now + 8 * HOUR, now + 23 * HOUR)]
+    assert exclusive.refusal([system], beside, "UTC") == ""
+    sentence = exclusive.refusal([system], [*beside, Period(now + 24 * HOUR, now + 30 * HOUR)], "UTC")
+    assert sentence.startswith("alpha may be had by experiments alone for 24 hours in any 27, and with night would ")
+    assert exclusive.refusal([new_system(new_host("beta"), label="beta")], beside, "UTC") == ""
 
 
 def test_a_host_beside_it_on_the_same_hardware_is_asked_as_well():
@@ -266,6 +295,20 @@ def test_a_period_that_another_got_since_the_form_was_checked_is_refused_on_the_
     assert form.saved() is None
     assert "night has hosts of it to itself" in str(form.errors)
     assert not (late.reservations.exists() or late.windows.exists())
+
+
+def test_machines_that_are_no_hosts_of_the_experiment_are_named_and_those_that_are_one_are_not():
+    driver, server = Host(name="alpha", address="192.0.2.1"), Host(name="beta", address="192.0.2.2")
+    pooled = {"pooler": "PgBouncer", "pooler_address": "192.0.2.9"}
+    managed = Instance(name="managed", address="db.test", **pooled)
+    assert exclusive.uncovered([System(driver=driver, instance=managed)]) == (
+        "Nobody else runs on its hosts meanwhile: the machine of managed (db.test) and that of its pooler (192.0.2.9) "
+        "may be in use all the same."
+    )
+    for address in ("192.0.2.1", "192.0.2.2"):
+        own = Instance(name="own", host=server, address="192.0.2.2", **{**pooled, "pooler_address": address})
+        assert exclusive.uncovered([System(driver=driver, instance=own)]) == ""
+    assert exclusive.uncovered([System(driver=driver, instance=Instance(host=server, address="192.0.2.2"))]) == ""
 
 
 def test_what_people_ask_of_a_host_waits_meanwhile_and_the_doctor_asks_it_nothing(night, system):
