@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from benchhub.analysis.words import count
+from benchhub.bench.queue.exclusive import OverlapError
 
 MEDIA_TYPE = "application/problem+json"
 BASE = "/api/v1/problems/"
@@ -61,6 +62,8 @@ def handler(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """Answer an exception, as DRF's exception handler."""
     if isinstance(error, Http404):
         error = exceptions.NotFound()
+    elif isinstance(error, OverlapError):
+        error = Problem(409, str(error))
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(*error.args)
     if not isinstance(error, exceptions.APIException):

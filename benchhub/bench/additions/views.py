@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from benchhub.bench.models import Experiment, Recurrence
 from benchhub.bench.queue import permits
+from benchhub.bench.queue.exclusive import OverlapError
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import recurring
@@ -40,7 +42,11 @@ def recurrence_pause(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def recurrence_resume(request: HttpRequest, pk: int) -> HttpResponse:
-    recurring.go_on(_permitted(request, pk))
+    recurrence = _permitted(request, pk)
+    try:
+        recurring.go_on(recurrence)
+    except OverlapError as error:
+        messages.error(request, f"It stays paused. {error}")
     return redirect("recurrence", pk)
 
 

@@ -94,6 +94,13 @@ class Preview:
     parts: tuple[Part, ...]
 
     @property
+    def times_text(self) -> str:
+        """Say when its runs may begin, and whether nobody else's may then; empty where that is at any time."""
+        window = self.plan_request.window
+        alone = ", and nobody else's on its hosts" if self.plan_request.experiment.is_exclusive else ""
+        return f"Its runs begin only on {window}{alone}." if window else ""
+
+    @property
     def os_changes(self) -> list[str]:
         """Return what each run changes of its host's operating system, and what it puts back, as sentences."""
         systems = [system for system in self.plan_request.systems if system.configuration.os_settings]

@@ -86,7 +86,11 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
     if refusal := preview.again_refusal([experiment]):
         messages.error(request, f"Not run again. {refusal}")
         return redirect("experiment", pk)
-    copy = plan.again(experiment, request.user)
+    try:
+        copy = plan.again(experiment, request.user)
+    except OverlapError as error:
+        messages.error(request, f"Not run again. {error}")
+        return redirect("experiment", pk)
     transaction.on_commit(wake)
     return redirect("experiment", copy.pk)
 

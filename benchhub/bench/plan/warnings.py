@@ -45,6 +45,8 @@ def warnings(plan_request: PlanRequest, to_load: Sequence[Sequence[System]]) -> 
     yield from _tenants(plan_request)
     others = _exclusive(plan_request)
     yield from _times(plan_request, others)
+    if plan_request.experiment.is_exclusive and (sentence := exclusive.uncovered(plan_request.systems)):
+        yield sentence
     yield from dict.fromkeys(f"{row.name} has hosts of it to itself, next from {row.text}." for row in _next(others))
     yield from described_twice(plan_request.systems)
     yield from _os_settings(plan_request.systems)

@@ -62,13 +62,16 @@ def test_a_second_one_on_the_host_is_refused_with_who_has_it_and_an_ordinary_one
     [sentence] = [text for text in look(form_of(recipe, servers[1])).warnings if "to itself" in text]
     assert sentence.startswith("Night has hosts of it to itself, next from ")
     evening = {**ALONE, "name": "Evening", "window_from": "20:00", "window_until": "22:00"}
+    assert look({**form_of(recipe, servers[1]), **evening}).times_text == (
+        "Its runs begin only on Friday 20:00 to 22:00, Europe/Berlin, and nobody else's on its hosts."
+    )
     assert planner.post(NEW, {**form_of(recipe, servers[1]), **evening, "queue": ""}).status_code == 302
 
 
 def test_a_host_that_is_lent_for_less_refuses_a_longer_night(planner, box, servers, recipe):
     type(box).objects.update(longest_exclusive_h=4)
     response = planner.post(NEW, {**form_of(recipe, servers[0]), **ALONE, "queue": ""})
-    assertContains(response, "may be had by one experiment for 4 hours at once, and its longest period has 8 hours.")
+    assertContains(response, "alone for 4 hours in any 24, and would be had for 8 h: choose ")
     assert not Experiment.objects.exists()
 
 
@@ -98,7 +101,7 @@ def test_each_turn_of_a_rule_has_the_host_alone_and_its_nights_are_nobody_elses(
 
 def test_a_turn_keeps_others_out_from_the_tick_on_that_queues_it(night, recipe):
     now = timezone.now().replace(second=0, microsecond=0)
-    night.windows.update(weekdays=list(range(7)), starts_at=now.time(), ends_at=(now - HOUR).time(), zone="UTC")
+    night.windows.update(weekdays=list(range(7)), starts_at=now.time(), ends_at=(now - 3 * HOUR).time(), zone="UTC")
     Window.objects.update(expanded_until=None)
     Reservation.objects.all().delete()
     timetable.expand()
@@ -144,3 +147,20 @@ def test_the_api_queues_changes_and_refuses_it_by_the_same_words(night, box, ser
     assert HELD in changed.json()["errors"][0]["detail"]
     assert caller.send("patch", f"experiments/{night.pk}/", {"is_exclusive": False}).status_code == 200
     assert caller.send("patch", address, {"is_exclusive": True}).json()["is_exclusive"]
+
+
+def test_the_api_and_the_page_say_who_has_got_the_hosts_of_what_is_to_go_on(planner, night, box, servers, recipe):
+    Run.objects.update(state="failed")
+    rule = recurring.save_rule(
+        night, night.created_by, weekdays=[4], starts_at=timezone.now().time(), zone="UTC", until=None
+    )
+    rule.pause("Paused by rosa.")
+    second = planner.post(NEW, {**form_of(recipe, servers[1]), **ALONE, "name": "Second", "queue": ""})
+    assert second.status_code == 302, second.content
+    caller = program(make_user("rosa", Role.RUNNER, box), "read", "run")
+    refused = caller.send("post", f"experiments/{night.pk}/rerun/")
+    assert (refused.status_code, refused.json()["detail"][:34]) == (409, "Second has hosts of it to itself f")
+    assert caller.send("post", f"recurrences/{rule.pk}/resume/").status_code == 409
+    page = planner.post(reverse("recurrence-resume", args=[night.pk]), follow=True)
+    assertContains(page, "It stays paused. Second has hosts of it to itself from ")
+    assert not Run.objects.filter(experiment=night, state="queued").exists()
