@@ -16,6 +16,7 @@ from .timeline.panels import Source, ghost
 MOST_BESIDE = 4
 # They change from one moment to the next without anything having been changed.
 MOMENTARY = ("mhz", "bogomips", "free", "epoch", "boot", "uptime", "load average", "available")
+MOMENTS = ("Server, time", "Server, postmaster start")
 BUSY = ("cpu_user", "cpu_system")
 
 
@@ -90,4 +91,8 @@ def _environment(run: Run) -> Mapping[str, str]:
     facts |= {setting.name: str(setting.value) for setting in setting_rows(row.settings)}
     for part in environment_sections(row):
         facts |= {f"{part.name}, {fact.name}": f"{fact.value} {fact.unit}".strip() for fact in part.facts}
-    return {name: value for name, value in facts.items() if not any(word in name.lower() for word in MOMENTARY)}
+    return {name: value for name, value in facts.items() if not _is_momentary(name)}
+
+
+def _is_momentary(name: str) -> bool:
+    return name in MOMENTS or any(word in name.lower() for word in MOMENTARY)

@@ -90,6 +90,14 @@ class SeriesPage:
         return f"{reverse('compare')}?{urlencode(curves)}"
 
     @property
+    def over_time_address(self) -> str:
+        """Return the page of a run of the baseline with one of the best on its axis; empty where they are no two."""
+        pair = [self.series.typical_run(row) for row in (self.series.treatments[0], self.series.best) if row]
+        if None in pair or len(set(pair)) < 2:
+            return ""
+        return f"{reverse('run', args=pair[:1])}?with={pair[1]}#timeline"
+
+    @property
     def again_address(self) -> str:
         """Return the form of a new series whose baseline is the best configuration of this one."""
         place = self.series.best.place if self.series.best else 0

@@ -245,6 +245,14 @@ class Series:
         places = [row.place for row in self.treatments if row.measured and not row.relaxed]
         return [self.treatments[place] for place in self.effects.rivals(self.best.place, places)]
 
+    def typical_run(self, treatment: Treatment) -> int | None:
+        """Return the run nearest to the median of the treatment's highest level; None where nothing is measured."""
+        entry = self.curves.get(treatment.row.system_id)
+        if entry is None:
+            return None
+        level = entry.curve.levels[-1]
+        return min(level.runs, key=lambda point: abs(point.throughput - level.throughput.median)).run
+
     @cached_property
     def terms(self) -> Terms:
         """Return the usual terms of prices, at the level that was run; of several, at the peak."""

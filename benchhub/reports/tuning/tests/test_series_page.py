@@ -81,6 +81,16 @@ def test_the_best_settings_are_taken_away_as_files(reader, cumulative):
         assert reader.get(reverse("tuning-settings", args=[cumulative.pk, place, name])).status_code == 404
 
 
+def test_a_typical_run_of_the_baseline_leads_to_one_of_the_best_on_its_axis(reader, cumulative):
+    """The middle one of three repeats, of the baseline and of steps 1 to 2."""
+    middle = {
+        place: sorted(runs, key=lambda run: run.result.throughput)[1].pk
+        for place in (0, 2)
+        if (runs := list(cumulative.treatments.get(place=place).system.runs.select_related("result")))
+    }
+    assertContains(page(reader, cumulative), f'href="/runs/{middle[0]}/?with={middle[2]}#timeline"')
+
+
 @pytest.fixture
 def tuned(make_series):
     """A series whose second step changes the operating system alone."""
