@@ -8,8 +8,9 @@ from benchhub.analysis.snapshot import canonical
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.sharing.frozen.pricing import freeze
+from benchhub.reports.tuning.series import Series
 
-from . import answer, bundles, findings, names, prices, results, systems, typed
+from . import answer, bundles, findings, names, prices, results, systems, tuning, typed
 
 
 class NothingToPublishError(Exception):
@@ -19,8 +20,8 @@ class NothingToPublishError(Exception):
 def document(comparison: Comparison, title: str, remarks: str, at: datetime, release: str) -> Node:
     """Write a comparison down as of a time. Raises NothingToPublishError where its curves cannot be compared."""
     _require_publishable(comparison)
-    bundle_nodes = bundles.of_comparison(comparison)
-    typed_nodes = typed.of_comparison(comparison, title, remarks, bundle_nodes)
+    bundle_nodes, series = bundles.of_comparison(comparison), tuning.series_of(comparison)
+    typed_nodes = typed.of_comparison(comparison, title, remarks, bundle_nodes, series)
     return {
         "format": canonical.FORMAT,
         "version": canonical.VERSION,
@@ -30,7 +31,7 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "taken_at": at.isoformat(timespec="seconds"),
         "release": release,
         "unit": comparison.unit,
-        "sections": _sections(comparison, remarks),
+        "sections": _sections(comparison, remarks, series),
         "tables": _tables(comparison),
         "bundles": bundle_nodes,
         "names": names.of_comparison(comparison, typed_nodes),
@@ -43,11 +44,12 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
     }
 
 
-def _sections(comparison: Comparison, remarks: str) -> list[Node]:
+def _sections(comparison: Comparison, remarks: str, series: Series | None) -> list[Node]:
     return [
         answer.section(comparison.answer),
         results.curves(comparison),
         results.levels(comparison),
+        *tuning.sections(series),
         *prices.sections(comparison.pricing),
         results.findings(comparison, remarks),
         *findings.loads(comparison),

@@ -12,6 +12,7 @@ from benchhub.analysis.snapshot.nodes import Node
 from benchhub.bench.run_page import bundle
 from benchhub.reports.comparison.answers.systems import Side
 from benchhub.reports.comparison.comparison import Comparison
+from benchhub.reports.tuning.series import Series
 
 from . import systems
 
@@ -19,10 +20,16 @@ from . import systems
 TELLS_NOTHING = re.compile(r"(?:-?[0-9][0-9.,]*(?: ?(?:[kKMGT]?i?B|[mµ]?s|min|MHz|%))?|on|off|yes|no|not read|–|)")
 
 
-def of_comparison(comparison: Comparison, title: str, remarks: str, bundles: list[Node]) -> list[Node]:
+def of_comparison(
+    comparison: Comparison, title: str, remarks: str, bundles: list[Node], series: Series | None
+) -> list[Node]:
     """Return each text once, with where it stands."""
     places: dict[str, str] = {}
-    texts = (*_texts(comparison, title, remarks), *_priced(comparison), *_sent(comparison), *_of_bundles(bundles))
+    own = [
+        *_texts(comparison, title, remarks),
+        *(("Name of a step", name) for name in (series.names if series else ())),
+    ]
+    texts = (*own, *_priced(comparison), *_sent(comparison), *_of_bundles(bundles))
     for where, text in texts:
         places.setdefault(text, where)
     return [nodes.typed(where, text) for text, where in places.items() if text]

@@ -28,8 +28,8 @@ STYLES = ("css/benchhub.css", "css/pages.css", "css/narrow.css", "css/answer.css
 SCRIPTS = ("vendor/plotly-small.min.js", "js/charts.js", "js/pictures.js", "js/folds.js")
 # A report reads from what was tested to what follows; the page begins with what was found.
 REPORT_ORDER = (
-    "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "loads", "statistics", "prices",
-    "price-figures", "what-if", "found", "sources", "settings",
+    "hardware", "environment", "tuning", "differences", "method", "curves", "levels", "steps", "loads", "statistics",
+    "prices", "price-figures", "what-if", "found", "sources", "settings",
 )  # fmt: skip
 REPORT_TITLES = {"found": "Conclusions, and how sure they are", "settings": "Appendix: settings, as found"}
 ANSWER = "answer"
@@ -43,8 +43,8 @@ FOLDED = frozenset(
 MOST_CELLS = 36
 MOST_FINDINGS = 2
 PLACES = (
-    ("curves", "Throughput"), ("levels", "By clients"), ("prices", "Price"), ("found", "Findings and doubts"),
-    ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
+    ("curves", "Throughput"), ("levels", "By clients"), ("steps", "Steps"), ("prices", "Price"),
+    ("found", "Findings and doubts"), ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
 )  # fmt: skip
 # Readers choose as they like: their pages push no maker's page out.
 MAKERS = Reading()
