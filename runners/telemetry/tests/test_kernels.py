@@ -44,6 +44,13 @@ CENTOS_3_10 = {
     "proc/self/cgroup": "5:cpuset:/\n4:cpuacct,cpu:/slice\n",
     "sys/fs/cgroup/cpu,cpuacct/slice/cpu.stat": "nr_periods 9\nnr_throttled 2\nthrottled_time 7000000\n",
 }
+# Its own group is the root of what it sees; disks and network of the host are not to be seen.
+CONTAINER = {
+    **COMMON,
+    "proc/pressure/cpu": "some avg10=1.00 avg60=0.50 avg300=0.10 total=1000\nfull avg10=0 avg60=0 avg300=0 total=0\n",
+    "proc/self/cgroup": "0::/\n",
+    "sys/fs/cgroup/cpu.stat": "usage_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 500\n",
+}
 SANDBOX = {"proc/stat": "cpu  1 2 3 4\n", "proc/uptime": "5000.25 9000.00\n"}
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox") if shutil.which(name)] or ["awk"]
 
@@ -113,6 +120,13 @@ def test_a_kernel_without_pressure_and_with_control_groups_of_version_1_tells_wh
     assert last(log, "clock") == {"mhz": 2500, "throttled": None}
     assert last(log, "cgroup") == {"throttled": 2, "throttled_us": 7000}
     assert "net" not in log.groups and "vm" not in log.groups
+
+
+def test_a_container_tells_its_own_throttling_from_the_root_of_what_it_sees(note):
+    log = note(CONTAINER)
+    assert last(log, "cgroup") == {"throttled": 4, "throttled_us": 500}
+    assert last(log, "psi.cpu") == {"some": 1000, "full": 0}
+    assert log.places == {} and log.is_whole
 
 
 def test_where_nearly_nothing_can_be_read_the_rest_is_missing_and_no_error(note):
