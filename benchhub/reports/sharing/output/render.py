@@ -44,7 +44,8 @@ MOST_CELLS = 36
 MOST_FINDINGS = 2
 PLACES = (
     ("curves", "Throughput"), ("levels", "By clients"), ("steps", "Steps"), ("prices", "Price"),
-    ("found", "Findings and doubts"), ("differences", "What differs"), ("environment", "Environment"), ("method", "Method"), ("sources", "Evidence"),
+    ("found", "Findings and doubts"), ("differences", "What differs"), ("environment", "Environment"),
+    ("method", "Method"), ("sources", "Evidence"),
 )  # fmt: skip
 # Readers choose as they like: their pages push no maker's page out.
 MAKERS = Reading()
