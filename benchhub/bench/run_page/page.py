@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
 from benchhub.analysis.doubts.pins import Grid, Pin, pins
@@ -251,6 +252,11 @@ class RunPage:
             return panels.timeline_of(self._series, self._telemetry, sources(self.beside), self.origin)
         ghosts = ghosts_of(self.run) if self._telemetry and self._series else ()
         return panels.timeline_of(self._series, self._telemetry, ghosts, self.origin)
+
+    @property
+    def timeline_address(self) -> str:
+        """Return the CSV of what is drawn over time; of a run that was not observed that of its load alone."""
+        return reverse("run-telemetry" if self._telemetry else "run-series", args=[self.run.pk])
 
     @property
     def telemetry_import(self) -> TelemetryImport | None:

@@ -7,7 +7,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
-from benchhub.bench.models import Found
+from benchhub.bench.models import Found, RunTelemetry
 from benchhub.bench.results.telemetry import sysstat
 from benchhub.bench.run_page.beside import numbers_in
 
@@ -52,6 +52,20 @@ def test_the_other_run_has_its_lines_and_the_page_says_what_differs_first(planne
     assert any("kernel" in name for name in names)
     assert not any("boot" in name or "mhz" in name.lower() or name.startswith("Server, ") for name in names)
     assertContains(response, "What differs:")
+
+
+def test_runs_that_nobody_observed_are_drawn_on_one_axis_by_their_load(planner, pair):
+    one_run, other = pair
+    RunTelemetry.objects.all().delete()
+    address = reverse("run", args=[one_run.pk])
+    alone = planner.get(address)
+    assert alone.context["page"].timeline is None
+    assertContains(alone, "Other runs on the same axis")
+    response = planner.get(address, {"with": str(other.pk)})
+    lines = {panel.title: [line.name for line in panel.lines] for panel in response.context["page"].timeline.first}
+    assert lines["Throughput"] == ["TPS", f"run {other.pk}"]
+    assert "CPU" not in lines
+    assertContains(response, reverse("run-series", args=[one_run.pk]))
 
 
 def test_a_run_that_is_not_there_or_itself_is_left_out(planner, pair):

@@ -166,11 +166,11 @@ class Timeline:
 def timeline_of(
     series: Sequence[Series], telemetry: Sequence[RunTelemetry], ghosts: Sequence[Source] = (), origin: str = BENCHHUB
 ) -> Timeline | None:
-    """Return the timeline of a run with telemetry, and perhaps of its earlier repeats; None where nothing is drawn.
+    """Return the timeline of a run with telemetry, or with other runs; None where nothing is drawn.
 
     `origin` is who noted the telemetry.
     """
-    if not telemetry:
+    if not (telemetry or ghosts):
         return None
     places = {name: place for place, name in enumerate(BY_NAME)}
     rows = sorted(telemetry, key=lambda row: places.get(row.metric, len(places)))
