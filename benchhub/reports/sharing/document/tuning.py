@@ -34,7 +34,7 @@ def sections(series: Series | None) -> list[Node]:
             TITLE,
             [
                 nodes.paragraph(answer.verdict(series), "lead"),
-                nodes.figure("steps", TITLE, f"{TITLE}, in per cent of the baseline", picture),
+                nodes.figure("steps", "Each step, in % of the baseline", TITLE, picture),
                 nodes.paragraph(f"{picture['layout']['meta']['bars_text']} {BELOW_THREE}".strip(), "caption"),
                 _table(series),
             ],
@@ -47,27 +47,26 @@ def _table(series: Series) -> Node:
         nodes.column("Step"),
         nodes.column("Effect"),
         nodes.column("Ratio", is_number=True),
-        nodes.column("What it changes"),
     ]
     rows = [_row(step) for step in series.steps]
     if total := series.effects.total:
         cells = [nodes.cell("Together", role="head"), nodes.cell(words.effect_text(total))]
-        rows.append(nodes.row([*cells, _ratio(total.value), nodes.cell("")], is_marked=True))
+        rows.append(nodes.row([*cells, _ratio(total.value)]))
     return nodes.table("steps-table", TITLE, columns, rows)
 
 
 def _row(step: Step) -> Node:
-    name, effect = nodes.cell(f"{step.number}. {step.name}", role="head"), nodes.cell(step.text)
+    name = nodes.cell(f"{step.number}. {step.name}", role="head", notes=_change_texts(step))
     ratio = _ratio(step.effect.ratio.value) if step.effect.ratio else nodes.cell("–", role="missing")
-    return nodes.row([name, effect, ratio, nodes.cell(_changes_text(step))])
+    return nodes.row([name, nodes.cell(step.text), ratio])
 
 
 def _ratio(value: float) -> Node:
     return nodes.cell(significant(value, 4), exact=repr(value))
 
 
-def _changes_text(step: Step) -> str:
+def _change_texts(step: Step) -> list[str]:
     """Write what the step changes, of the settings that a published page shows."""
     layers = step.row.step.environment
     public = {name for layer, name, value in layers if {**shown({name: value}), **shown_of_os({name: value})}}
-    return "; ".join(str(change) for change in step.changes if change.name in public)
+    return [str(change) for change in step.changes if change.name in public]
