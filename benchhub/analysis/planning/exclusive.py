@@ -6,13 +6,13 @@ Times are aware; lengths are timedeltas. No clock is read here.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
 from zoneinfo import ZoneInfo
 
-from .timetable import DAY, Period, merged
+from .timetable import DAY, Period, merged, moment
 
 NO_TIME = timedelta()
 OTHERS = timedelta(hours=3)  # what is left to others between two periods, where the limit is about a day or more
@@ -67,27 +67,81 @@ def span_of(limit: timedelta) -> timedelta:
     return max(DAY, limit + OTHERS)
 
 
-def most_held(periods: Iterable[Period], zone: str, span: timedelta) -> timedelta:
-    """Return for how long the periods hold a host within any span, by the clock on the wall of a zone.
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """More time than is lent of a host: how much of it a span holds, and the names of the others within that span."""
 
-    A whole day is 24 hours there on every day, so that a limit does not depend on when clocks change.
+    held: timedelta
+    names: tuple[str, ...]
+
+
+def excess(own: Sequence[Exclusive], others: Collection[Exclusive], limit: timedelta) -> Excess | None:
+    """Return what the span holds in which the own periods, with those of others, hold a host for longest.
+
+    None where they add no time to a span that is held for longer than the limit: what others hold anyway is none of
+    theirs. Relatives are among the others, but are not named.
     """
-    wall = ZoneInfo(zone)
-    local = (Period(_local(period.start, wall), _local(period.end, wall)) for period in periods)
-    apart = merged(period for period in local if period.start < period.end)
-    ends = [period.end for period in apart]
-    held = list(accumulate((period.end - period.start for period in apart), initial=NO_TIME))
-    return max((_held(apart, ends, held, number, span) for number in range(len(apart))), default=NO_TIME)
+    before, after = _Held(others), _Held([*others, *own])
+    spans = [span for span in after.spans(span_of(limit)) if limit < after.time(span) > before.time(span)]
+    if not spans:
+        return None
+    worst = max(spans, key=after.time)
+    companions = (row for row in others if row.reaches_into(worst.start, worst.end))
+    names = {row.name for row in companions if row.family.isdisjoint(own[0].family)}
+    return Excess(after.time(worst), tuple(sorted(names)))
 
 
-def _held(
-    apart: Sequence[Period], ends: Sequence[datetime], held: Sequence[timedelta], number: int, span: timedelta
-) -> timedelta:
-    """Return what is held of the span that begins with this period: the most does so, or holds no more."""
-    last = apart[number].start + span
-    whole = bisect_right(ends, last)
-    rest = last - apart[whole].start if whole < len(apart) else NO_TIME
-    return held[whole] - held[number] + max(rest, NO_TIME)
+class _Held:
+    """The time in which periods hold a host: each moment once, and counted by the clock of its own period.
+
+    A whole day is 24 hours by that clock on every day, so that a limit does not depend on when clocks change.
+    """
+
+    def __init__(self, rows: Iterable[Exclusive]) -> None:
+        self._rows = list(_apart(rows))
+        self._starts = [row.period.start for row in self._rows]
+        self._ends = [row.period.end for row in self._rows]
+        self._sums = list(accumulate((_length(row, row.period) for row in self._rows), initial=NO_TIME))
+
+    def spans(self, length: timedelta) -> Iterator[Period]:
+        """Yield the spans that begin or end with a period: one of these holds the most."""
+        for row in self._rows:
+            zone, start, end = ZoneInfo(row.zone), row.period.start, row.period.end
+            yield Period(start, moment(_local(start, zone) + length, zone))
+            yield Period(moment(_local(end, zone) - length, zone, last=True), end)
+
+    def time(self, span: Period) -> timedelta:
+        """Return for how long the host is held within the span."""
+        first, last = self._places(span)
+        edges = {first, last - 1} if first < last else ()
+        beyond = sum((_beyond(self._rows[place], span) for place in edges), NO_TIME)
+        return self._sums[last] - self._sums[first] - beyond
+
+    def _places(self, span: Period) -> tuple[int, int]:
+        first = bisect_right(self._ends, span.start)
+        return first, max(first, bisect_left(self._starts, span.end))
+
+
+def _apart(rows: Iterable[Exclusive]) -> Iterator[Exclusive]:
+    """Yield the rows in order, each without the time that earlier ones have."""
+    end: datetime | None = None
+    for row in sorted(rows, key=lambda row: (row.period, row.zone)):
+        period = Period(max(row.period.start, end or row.period.start), row.period.end)
+        if period.start < period.end:
+            yield replace(row, period=period)
+            end = period.end
+
+
+def _length(row: Exclusive, period: Period) -> timedelta:
+    """Return how long the period is by the row's clock."""
+    zone = ZoneInfo(row.zone)
+    return max(_local(period.end, zone) - _local(period.start, zone), NO_TIME)
+
+
+def _beyond(row: Exclusive, span: Period) -> timedelta:
+    """Return how much of the row's period lies outside the span, which it touches."""
+    inside = Period(max(row.period.start, span.start), min(row.period.end, span.end))
+    return _length(row, row.period) - _length(row, inside)
 
 
 def _local(at: datetime, zone: ZoneInfo) -> datetime:

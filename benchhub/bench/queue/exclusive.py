@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, most_held, span_of
+from benchhub.analysis.planning.exclusive import Exclusive, excess, first_overlap, span_of
 from benchhub.analysis.planning.timetable import Period, occurrences
 from benchhub.analysis.words import count, duration, listing
 from benchhub.bench.models import Experiment, ExperimentSystem, Reservation, System, Window
@@ -60,9 +60,13 @@ def resources(systems: Iterable[System]) -> frozenset[str]:
 
 def periods(windows: Iterable[Window], now: datetime) -> list[Period]:
     """Return the periods of weekly windows, for a year and wherever later an exclusive experiment was given one."""
+    return _occurrences(windows, _compared(now))
+
+
+def _compared(now: datetime) -> list[Period]:
+    """Return when the periods of weekly windows are computed, to be compared with those of others."""
     rows = Reservation.objects.filter(experiment__in=Experiment.objects.exclusive().values("pk"), window=None)
-    later = [_period(row) for row in rows.filter(period__endswith__gt=now + COMPARED_AHEAD)]
-    return _occurrences(windows, _spans(now, later))
+    return _spans(now, [_period(row) for row in rows.filter(period__endswith__gt=now + COMPARED_AHEAD)])
 
 
 def _spans(now: datetime, own_periods: Iterable[Period]) -> list[Period]:
@@ -81,30 +85,37 @@ def _occurrences(windows: Iterable[Window], spans: Collection[Period]) -> list[P
 
 
 def refusal(
-    systems: Collection[System], own_periods: Sequence[Period], zone: str, relatives: Collection[str] = ()
+    systems: Collection[System], own_periods: Iterable[Period], zone: str, relatives: Collection[str] = ()
 ) -> str:
     """Say why nobody may have the hosts of these systems to themselves in these periods; empty if they may.
 
     `relatives` are those whose periods may overlap with them, as of family().
     """
-    claims = list(_claims(systems, own_periods)) if own_periods else []
-    if sentence := _too_long(systems, own_periods, zone, claims):
-        return sentence
-    overlap = first_overlap(own_periods, (row for row in claims if row.keeps_out(relatives, resources(systems))))
-    if overlap is None:
-        return ""
-    return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
+    needed, names = resources(systems), frozenset(relatives)
+    return _refusal(systems, [Exclusive("", names, needed, period, zone) for period in own_periods])
 
 
 def refusal_of(experiment: Experiment, more: Sequence[Period] = (), zone: str = "UTC") -> str:
     """Say why the experiment may not have its hosts to itself, with `more` periods than it has; empty if it may."""
-    now = timezone.now()
-    windows = list(experiment.windows.order_by("pk"))
-    once = list(experiment.reservations.filter(window=None, period__endswith__gt=now))
-    own_periods = [*periods(windows, now), *map(_period, once), *more]
-    rows: list[Window | Reservation] = [*windows, *once]
-    zones = [row.zone for row in rows]
-    return refusal(_systems(experiment), own_periods, next(iter(zones), zone), family(experiment))
+    now, systems, relatives = timezone.now(), _systems(experiment), family(experiment)
+    times = [*_times([experiment], now, _compared(now))[experiment.pk], *((period, zone) for period in more)]
+    needed = resources(systems)
+    own = [Exclusive(experiment.name, relatives, needed, period, own_zone) for period, own_zone in times]
+    return _refusal(systems, own, experiment.pk)
+
+
+def _refusal(systems: Collection[System], own: Sequence[Exclusive], key: int | None = None) -> str:
+    """Say why these systems may not be had in the own periods, which are those of the experiment of the key."""
+    if not own:
+        return ""
+    claims = list(_claims(own, key))
+    if sentence := _too_long(systems, own, claims):
+        return sentence
+    others = (row for row in claims if row.keeps_out(own[0].family, own[0].resources))
+    overlap = first_overlap((row.period for row in own), others)
+    if overlap is None:
+        return ""
+    return f"{overlap.name} has hosts of it to itself from {overlap.text}: choose other times, or wait for its end."
 
 
 def copy_refusal(experiment: Experiment, relatives: Collection[str] = ()) -> str:
@@ -160,48 +171,51 @@ def visit_refusals(hosts: Iterable[Host], length: timedelta = BRIEF) -> dict[int
     return refusals
 
 
-def _too_long(
-    systems: Iterable[System], own_periods: Collection[Period], zone: str, claims: Collection[Exclusive]
-) -> str:
-    for host, name in _affected(systems) if own_periods else ():
+def _too_long(systems: Iterable[System], own: Sequence[Exclusive], claims: Collection[Exclusive]) -> str:
+    for host, name in _affected(systems):
         if not host.longest_exclusive_h:
             return f"Nobody may have {name} to themselves: its page says so. Untick it, or ask an administrator."
-        if text := _beyond(host, own_periods, zone, claims):
-            return f"{name} may be had by experiments alone for {lent(host)}, {text}: choose shorter or fewer times."
+        if text := _beyond(host, own, claims):
+            together = f"Exclusive experiments together may have {name} for {lent(host)}"
+            return f"{together}, but {text}: choose shorter or fewer times."
     return ""
 
 
 def lent(host: Host) -> str:
-    """Say for how long experiments may have the host to themselves: '8 hours in any 24'."""
+    """Say for how long exclusive experiments together may have the host: '8 hours within any 24'."""
     span = span_of(timedelta(hours=host.longest_exclusive_h))
-    return f"{count(host.longest_exclusive_h, 'hour')} in any {span // timedelta(hours=1)}"
+    return f"{count(host.longest_exclusive_h, 'hour')} within any {span // timedelta(hours=1)}"
 
 
-def _beyond(host: Host, own_periods: Collection[Period], zone: str, claims: Iterable[Exclusive]) -> str:
-    """Say how much longer the host would be had than it may be, by these periods or with those of others there."""
+def _beyond(host: Host, own: Sequence[Exclusive], claims: Iterable[Exclusive]) -> str:
+    """Say how much longer the host would be had than it may be, by the own periods or with those of others there."""
     others = [row for row in claims if not row.resources.isdisjoint(gates.host_resources([host]))]
     limit = timedelta(hours=host.longest_exclusive_h)
-    alone = most_held(own_periods, zone, span_of(limit))
-    if alone > limit:
-        return f"and would be had for {duration(alone.total_seconds())}"
-    together = most_held([*own_periods, *(row.period for row in others)], zone, span_of(limit))
-    names = listing(sorted({row.name for row in others}))
-    return f"and with {names} would be had for {duration(together.total_seconds())}" if together > limit else ""
+    worst = excess(own, (), limit) or excess(own, others, limit)
+    if worst is None:
+        return ""
+    companions = f"with {listing(worst.names)} " if worst.names else ""
+    return f"{companions}would have it for {duration(worst.held.total_seconds())}"
 
 
-def uncovered(systems: Iterable[System]) -> str:
+def uncovered(systems: Collection[System]) -> str:
     """Say which machines of the systems others may use all the same; empty where all are hosts of theirs."""
-    machines = listing(dict.fromkeys(name for system in systems for name in _without_host(system)))
+    hosts = [host for system in systems for host in (system.driver, system.instance.host) if host]
+    covered = {host.address for host in hosts}
+    covered |= {system.instance.address for system in systems if system.instance.host}
+    machines = listing(dict.fromkeys(name for system in systems for name in _beside(system, covered)))
     return f"Nobody else runs on its hosts meanwhile: {machines} may be in use all the same." if machines else ""
 
 
-def _without_host(system: System) -> Iterator[str]:
+def _beside(system: System, covered: Collection[str]) -> Iterator[str]:
+    """Yield the machines of the system that are at none of the covered addresses."""
     instance = system.instance
-    if instance.host is None:
+    if instance.host is None and instance.address not in covered:
         yield f"the machine of {instance} ({instance.address})"
-    on_host = instance.host and instance.pooler_address in (instance.host.address, instance.address)
-    if instance.pooler and not on_host and not poolers.is_on_driver(instance, system.driver):
-        yield f"that of its pooler ({instance.pooler_address})"
+    if poolers.is_on_driver(instance, system.driver):
+        return
+    if instance.pooler_address not in {*covered, instance.address}:
+        yield f"the machine of the pooler of {instance} ({instance.pooler_address})"
 
 
 def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
@@ -213,17 +227,18 @@ def _affected(systems: Iterable[System]) -> Iterator[tuple[Host, str]]:
         yield from ((host, f"{host}, which shares hardware with a host of it,") for host in others.order_by("name"))
 
 
-def _claims(systems: Collection[System], own_periods: Iterable[Period]) -> Iterator[Exclusive]:
+def _claims(own: Sequence[Exclusive], key: int | None) -> Iterator[Exclusive]:
     """Yield the coming periods in which exclusive experiments, be they paused, and plans that recur have such hosts.
 
-    They are those of the systems' hosts, and of others that share hardware with them; relatives are among them.
+    They are those of the own periods' hosts, and of others that share hardware with them; relatives are among them,
+    and the experiment of the key is not.
     """
-    needed = resources(systems)
-    rows = list(Experiment.objects.exclusive().select_related("occasion_of"))
+    needed = own[0].resources
+    rows = [row for row in Experiment.objects.exclusive().select_related("occasion_of") if row.pk != key]
     held = _resources({row.pk for row in rows})
     holders = [row for row in rows if needed & held[row.pk]]
     now = timezone.now()
-    times = _times(holders, now, _spans(now, own_periods)) if holders else {}
+    times = _times(holders, now, _spans(now, (row.period for row in own))) if holders else {}
     for holder in holders:
         for period, zone in times[holder.pk]:
             yield Exclusive(holder.name, family(holder), held[holder.pk], period, zone)

@@ -71,8 +71,8 @@ class HostForm(CatalogForm):
         max_value=MOST_EXCLUSIVE_H,
         required=False,
         initial=EXCLUSIVE_H,
-        label="For one experiment alone, at most h",
-        help_text="For so long, of any 24 h or of 3 h more than that, experiments may keep others out. 0: never.",
+        label="Exclusive experiments together, at most h",
+        help_text="Within any 24 hours; from 22 h on, within 3 hours more than the limit. 0: never.",
     )
 
     class Meta:

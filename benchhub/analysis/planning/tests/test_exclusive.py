@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from benchhub.analysis.planning.exclusive import Exclusive, first_overlap, most_held, span_of, span_text
+from benchhub.analysis.planning.exclusive import Excess, Exclusive, excess, first_overlap, span_of, span_text
 from benchhub.analysis.planning.timetable import Period, occurrences
 
 HOUR = timedelta(hours=1)
@@ -41,11 +41,23 @@ def test_the_earliest_overlap_is_told_and_those_that_touch_are_none():
     assert first_overlap([], others) is None
 
 
+def rows(name, periods, zone="UTC", family=""):
+    return [Exclusive(name, frozenset({family or name}), frozenset({"host:1"}), period, zone) for period in periods]
+
+
+def weekly(name, weekdays, starts_h, ends_h, zone="UTC", family=""):
+    """Write out a weekly window from October 2026 to April 2027, when clocks change twice."""
+    first = datetime(2026, 10, 5, tzinfo=UTC)
+    times = occurrences(weekdays, time(starts_h), time(ends_h), zone, first, first + timedelta(days=180))
+    return rows(name, times, zone, family)
+
+
 @pytest.mark.parametrize("day", [datetime(2026, 10, 23, 12, tzinfo=UTC), datetime(2027, 3, 26, 12, tzinfo=UTC)])
 def test_a_whole_sunday_is_24_hours_by_the_clock_although_that_day_has_25_or_23(day):
     sunday = occurrences([6], time(0), time(0), "Europe/Berlin", day, day + timedelta(days=4))
     assert [period.end - period.start for period in sunday] in ([25 * HOUR], [23 * HOUR])
-    assert most_held(sunday, "Europe/Berlin", 27 * HOUR) == 24 * HOUR
+    assert excess(rows("own", sunday, "Europe/Berlin"), (), 24 * HOUR) is None
+    assert excess(rows("own", sunday, "Europe/Berlin"), (), 23 * HOUR) == Excess(24 * HOUR, ())
 
 
 def days(length, gap, number=5):
@@ -54,25 +66,57 @@ def days(length, gap, number=5):
 
 
 @pytest.mark.parametrize(
-    ("length_h", "gap_h", "span_h", "held_h"),
+    ("length_h", "gap_h", "limit_h", "held_h"),
     [
-        (24, 0, 27, 27),  # those that touch
-        (23, 61 / 60, 27, 27 - 61 / 60),  # gaps of an hour do not help
-        (21, 3, 27, 24),
-        (7, 61 / 60, 24, 21),
-        (8, 16, 24, 8),
-        (1, 5, 24, 4),
-        (1, 30, 24, 1),
-        (30, 40, 27, 27),
+        (24, 0, 24, 27),  # those that touch
+        (23, 61 / 60, 24, 27 - 61 / 60),  # gaps of an hour do not help
+        (21, 3, 24, None),
+        (7, 61 / 60, 8, 21),
+        (8, 16, 8, None),
+        (1, 5, 3, 4),
+        (1, 30, 1, None),
+        (30, 40, 24, 27),
     ],
 )
-def test_a_host_is_held_for_the_sum_of_its_periods_within_any_such_span(length_h, gap_h, span_h, held_h):
-    assert most_held(days(length_h * HOUR, gap_h * HOUR), "UTC", span_h * HOUR) == held_h * HOUR
+def test_a_host_is_held_for_the_sum_of_its_periods_within_any_such_span(length_h, gap_h, limit_h, held_h):
+    own = rows("own", days(length_h * HOUR, gap_h * HOUR))
+    assert excess(own, (), limit_h * HOUR) == (held_h and Excess(held_h * HOUR, ()))
 
 
-def test_periods_of_two_that_overlap_count_once_and_none_hold_nothing():
-    assert most_held(2 * days(8 * HOUR, 16 * HOUR), "UTC", 24 * HOUR) == 8 * HOUR
-    assert most_held([], "UTC", 24 * HOUR) == timedelta()
+def test_periods_of_two_that_overlap_count_once():
+    night = days(8 * HOUR, 16 * HOUR)
+    assert excess(rows("own", night), rows("night", night), 8 * HOUR) is None
+
+
+def test_who_adds_nothing_to_what_others_hold_beyond_the_limit_is_not_refused_for_it():
+    """Two plans of 8 hours a day went on when the limit became 8: the turn of one has that one's own hours."""
+    plan, other = weekly("plan", range(7), 22, 6, family="plan"), weekly("other", range(7), 10, 18)
+    turn = weekly("turn", range(7), 22, 6, family="plan")
+    assert excess(turn, [*plan, *other], 8 * HOUR) is None
+    assert excess(turn, other, 8 * HOUR) == Excess(16 * HOUR, ("other",))  # without the plan it takes them anew
+    longer = weekly("turn", range(7), 21, 5, family="plan")
+    assert excess(longer, [*plan, *other], 8 * HOUR) == Excess(17 * HOUR, ("other",))
+
+
+def test_what_others_hold_on_other_days_refuses_nobody_and_within_a_day_it_does():
+    """Two have 8 hours on Tuesday (0 to 8 and 9 to 17); the limit is 8."""
+    others = [*weekly("early", [1], 0, 8), *weekly("late", [1], 9, 17)]
+    assert excess(weekly("own", [3], 12, 20), others, 8 * HOUR) is None
+    assert excess(weekly("own", [2], 17, 18), others, 8 * HOUR) is None  # a day after the end of the last
+    assert excess(weekly("own", [2], 16, 17), others, 8 * HOUR) is None  # an hour of each at most
+    assert excess(weekly("own", [2], 8, 10), others, 8 * HOUR) == Excess(9 * HOUR, ("late",))  # from Tuesday 9:00 on
+    assert excess(weekly("own", [1], 18, 19), others, 8 * HOUR) == Excess(17 * HOUR, ("early", "late"))
+
+
+def test_each_is_measured_by_the_clock_of_its_own_zone():
+    """The Sunday in October has 25 hours by UTC, and that in March 23."""
+    sunday, noon = weekly("sunday", [6], 0, 0, "Europe/Berlin"), weekly("noon", [2], 12, 13)
+    assert excess(noon, sunday, 24 * HOUR) is None
+    assert excess(sunday, noon, 24 * HOUR) is None
+    nights = weekly("night", range(7), 22, 6, "Europe/Berlin")
+    assert excess(nights, (), 8 * HOUR) is None
+    assert excess(weekly("noon", range(7), 12, 13), nights, 9 * HOUR) is None
+    assert excess(weekly("noon", [2], 12, 13), nights, 8 * HOUR) == Excess(9 * HOUR, ("night",))
 
 
 @pytest.mark.parametrize(("limit_h", "span_h"), [(1, 24), (21, 24), (22, 25), (24, 27), (72, 75)])

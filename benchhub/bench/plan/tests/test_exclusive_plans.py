@@ -71,7 +71,7 @@ def test_a_second_one_on_the_host_is_refused_with_who_has_it_and_an_ordinary_one
 def test_a_host_that_is_lent_for_less_refuses_a_longer_night(planner, box, servers, recipe):
     type(box).objects.update(longest_exclusive_h=4)
     response = planner.post(NEW, {**form_of(recipe, servers[0]), **ALONE, "queue": ""})
-    assertContains(response, "alone for 4 hours in any 24, and would be had for 8 h: choose ")
+    assertContains(response, " for 4 hours within any 24, but would have it for 8 h: choose ")
     assert not Experiment.objects.exists()
 
 

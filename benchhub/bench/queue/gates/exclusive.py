@@ -45,10 +45,12 @@ def in_force() -> QuerySet[Reservation]:
     """Return the periods, past ones too, in which experiments that go on and can have their hosts to themselves."""
     next_at = F("experiment__recurrence__next_at")
     goes_on = Q(experiment__paused_at=None, experiment__in=Experiment.objects.left().values("pk"))
-    goes_on &= Q(Exists(_fitting().unfinished())) | ~Q(Exists(_own_runs().unfinished()))
+    fits = Q(needed_time__lte=OuterRef("length"))
+    unfinished = _own_runs().unfinished()
+    goes_on &= Q(Exists(unfinished.filter(fits | ~Q(state=State.QUEUED)))) | ~Q(Exists(unfinished))
     recurs = Q(experiment__recurrence__paused_at=None, period__endswith__gt=next_at)
     recurs &= Q(period__startswith__lt=next_at + NEXT_TURN)
-    recurs &= Q(Exists(_fitting()))
+    recurs &= Q(Exists(_own_runs().filter(fits)))  # the next turn's are as long as those that have ended
     length = ExpressionWrapper(F("period__endswith") - F("period__startswith"), output_field=DurationField())
     holders = Experiment.objects.exclusive().values("pk")
     rows = Reservation.objects.alias(length=length).filter(goes_on | recurs, experiment__in=holders)
@@ -56,13 +58,9 @@ def in_force() -> QuerySet[Reservation]:
 
 
 def _own_runs() -> Any:
-    return Run.objects.filter(experiment=OuterRef("experiment"))
-
-
-def _fitting() -> Any:
-    """Return the runs of the period's experiment that fit into it, or are under way."""
-    fits = Q(needed_time__lte=OuterRef("length"))
-    return _own_runs().alias(needed_time=interval(F("expected_s") + MARGIN_S)).filter(fits | ~Q(state=State.QUEUED))
+    """Return the runs of the period's experiment, each with the time that it needs."""
+    runs = Run.objects.filter(experiment=OuterRef("experiment"))
+    return runs.alias(needed_time=interval(F("expected_s") + MARGIN_S))
 
 
 def _usable_systems() -> QuerySet[System]:

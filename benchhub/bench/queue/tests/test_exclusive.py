@@ -162,6 +162,10 @@ def test_a_recurring_plan_keeps_its_next_turn_free_and_lets_its_own_turns_in(sys
     assert reasons(other_run) == []
     Recurrence.objects.update(next_at=next_at, paused_at=timezone.now())
     assert reasons(other_run) == []
+    Recurrence.objects.update(paused_at=None)
+    assert len(reasons(other_run)) == 1
+    plan.runs.update(expected_s=8 * 3600)  # those of the next turn would not fit, although those of the plan have ended
+    assert reasons(other_run) == []
 
 
 def test_in_its_period_it_comes_between_the_runs_of_another_on_other_data(night, other_run):
@@ -222,8 +226,8 @@ def test_a_host_says_for_how_long_it_may_be_had_and_zero_is_never(system):
     now = timezone.now()
     long, short = Period(now, now + 25 * HOUR), Period(now, now + 24 * HOUR)
     sentence = (
-        "alpha may be had by experiments alone for 24 hours in any 27, and would be had for 25 h: choose shorter or "
-        "fewer times."
+        "Exclusive experiments together may have alpha for 24 hours within any 27, but would have it for 25 h: choose "
+        "shorter or fewer times."
     )
     assert exclusive.refusal([system], [long], "UTC") == sentence
     assert exclusive.refusal([system], [short], "UTC") == ""
@@ -238,7 +242,9 @@ def test_two_that_take_turns_are_had_together_for_no_longer_than_one(night, syst
     beside = [Period(now + 8 * HOUR, now + 23 * HOUR)]
     assert exclusive.refusal([system], beside, "UTC") == ""
     sentence = exclusive.refusal([system], [*beside, Period(now + 24 * HOUR, now + 30 * HOUR)], "UTC")
-    assert sentence.startswith("alpha may be had by experiments alone for 24 hours in any 27, and with night would ")
+    assert sentence.startswith(
+        "Exclusive experiments together may have alpha for 24 hours within any 27, but with night "
+    )
     assert exclusive.refusal([new_system(new_host("beta"), label="beta")], beside, "UTC") == ""
 
 
@@ -249,6 +255,25 @@ def test_a_host_beside_it_on_the_same_hardware_is_asked_as_well():
     period = Period(timezone.now(), timezone.now() + HOUR)
     sentence = exclusive.refusal([system], [period], "UTC")
     assert sentence.startswith("Nobody may have beta, which shares hardware with a host of it, to themselves")
+
+
+def test_a_lowered_limit_lets_what_is_claimed_go_on_and_takes_nothing_more(system):
+    """Two have 8 hours of each day, and only 8 are lent since; a turn of the plan has its windows."""
+    plan, other = new_experiment(is_exclusive=True), new_experiment(is_exclusive=True)
+    for experiment, name, starts_h in ((plan, "plan", 22), (other, "other", 10)):
+        Experiment.objects.filter(pk=experiment.pk).update(name=name)
+        new_run(experiment, system, 1)
+        experiment.systems.add(system, through_defaults={"position": 0})
+        times = {"starts_at": time(starts_h), "ends_at": time((starts_h + 8) % 24)}
+        timetable.confine(experiment, Window(weekdays=list(range(7)), zone="UTC", **times))
+    assert exclusive.refusal_of(plan) == ""
+    system.driver.longest_exclusive_h = 8
+    system.driver.save()
+    assert exclusive.copy_refusal(plan, exclusive.family(plan)) == ""
+    later = exclusive.periods([Window(weekdays=[0], starts_at=time(7), ends_at=time(8), zone="UTC")], timezone.now())
+    sentence = exclusive.refusal([system], later, "UTC")
+    assert sentence.endswith("but with other and plan would have it for 17 h: choose shorter or fewer times.")
+    assert "but with other would have it for 16 h" in exclusive.refusal_of(plan)  # taken anew, it would add to it
 
 
 def test_who_was_quicker_keeps_the_period(night, system):
@@ -302,9 +327,15 @@ def test_machines_that_are_no_hosts_of_the_experiment_are_named_and_those_that_a
     pooled = {"pooler": "PgBouncer", "pooler_address": "192.0.2.9"}
     managed = Instance(name="managed", address="db.test", **pooled)
     assert exclusive.uncovered([System(driver=driver, instance=managed)]) == (
-        "Nobody else runs on its hosts meanwhile: the machine of managed (db.test) and that of its pooler (192.0.2.9) "
-        "may be in use all the same."
+        "Nobody else runs on its hosts meanwhile: the machine of managed (db.test) and the machine of the pooler of "
+        "managed (192.0.2.9) may be in use all the same."
     )
+    apart = System(driver=driver, instance=Instance(name="own", host=server, address="192.0.2.2", **pooled))
+    assert exclusive.uncovered([apart]) == (
+        "Nobody else runs on its hosts meanwhile: the machine of the pooler of own (192.0.2.9) may be in use all the "
+        "same."
+    )
+    assert exclusive.uncovered([apart, System(driver=Host(address="192.0.2.9"), instance=apart.instance)]) == ""
     for address in ("192.0.2.1", "192.0.2.2"):
         own = Instance(name="own", host=server, address="192.0.2.2", **{**pooled, "pooler_address": address})
         assert exclusive.uncovered([System(driver=driver, instance=own)]) == ""
