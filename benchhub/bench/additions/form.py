@@ -56,6 +56,11 @@ class RecurrenceForm(forms.Form):
                 self.add_error("until", "No such time is left until then: write a later day, or none.")
         return values
 
-    def saved(self, user: Any) -> Recurrence:
+    def saved(self, user: Any) -> Recurrence | None:
+        """Return the saved rule; None where another got the hosts since the form was checked, which is an error now."""
         names = ("weekdays", "starts_at", "until", "zone")
-        return recurring.save_rule(self.experiment, user, **{name: self.cleaned_data[name] for name in names})
+        try:
+            return recurring.save_rule(self.experiment, user, **{name: self.cleaned_data[name] for name in names})
+        except exclusive.OverlapError as error:
+            self.add_error(None, str(error))
+        return None

@@ -22,8 +22,7 @@ def recurrence_edit(request: HttpRequest, pk: int) -> HttpResponse:
     experiment = get_object_or_404(Experiment, pk=pk)
     permits.require_experiment(request.user, experiment)
     form = RecurrenceForm(request.POST or None, experiment=experiment, initial=_initial(experiment))
-    if request.method == "POST" and form.is_valid():
-        form.saved(request.user)
+    if request.method == "POST" and form.is_valid() and form.saved(request.user):
         return redirect("recurrence", pk)
     crumb = Crumb.to("experiment", experiment.name, pk)
     return FormPage(form=form, title=f"Run {experiment.name} again by a rule", intro=INTRO, crumb=crumb).show(request)

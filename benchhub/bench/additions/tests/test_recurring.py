@@ -13,6 +13,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.additions import recurring
+from benchhub.bench.additions.form import RecurrenceForm
 from benchhub.bench.models import Experiment, Recurrence, Run, Window
 from benchhub.bench.plan import plan
 from benchhub.bench.plan.fields import size
@@ -189,6 +190,20 @@ def test_a_plan_with_periods_given_once_does_not_recur(client_of_ada, planned):
     planned.reservations.create(period=period)
     response = client_of_ada.post(reverse("recurrence-edit", args=[planned.pk]), FORM)
     assertContains(response, "give it weekly windows instead")
+
+
+def test_hosts_that_another_got_since_the_form_was_checked_are_refused_on_the_form(planned, ada):
+    Window.objects.create(experiment=planned, weekdays=[1], starts_at="20:00", ends_at="06:00", zone="UTC")
+    end(planned)
+    other = plan.again(planned, ada)
+    Experiment.objects.filter(pk=planned.pk).update(is_exclusive=True)
+    planned.refresh_from_db()
+    form = RecurrenceForm(FORM, experiment=planned)
+    assert form.is_valid(), form.errors
+    Experiment.objects.filter(pk=other.pk).update(is_exclusive=True)
+    assert form.saved(ada) is None
+    assert "has hosts of it to itself" in str(form.errors)
+    assert not Recurrence.objects.exists()
 
 
 def test_the_page_lists_each_time_with_the_peak_of_each_system(
