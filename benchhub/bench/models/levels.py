@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
 from django.db import connection, models
@@ -71,9 +71,9 @@ def newest_keys(levels: Iterable[LevelKey]) -> list[int]:
         return [key for (key,) in cursor.fetchall()]
 
 
-def among(keys: Sequence[int]) -> Q:
-    """Return the condition that a run has one of these keys; of hundreds a list of values takes long to prepare."""
-    return Q(pk__in=RawSQL("SELECT unnest(%s::bigint[])", (list(keys),)))
+def among(keys: Iterable[int], column: str = "pk") -> Q:
+    """Return the condition that the column has one of these keys; hundreds as a list of values take long to prepare."""
+    return Q((f"{column}__in", RawSQL("SELECT unnest(%s::bigint[])", (list(keys),))))
 
 
 class LevelQuerySet(models.QuerySet[Row]):
@@ -107,7 +107,7 @@ class LevelQuerySet(models.QuerySet[Row]):
         long = {level[0] for level, number in counts.items() if number > MOST_REPEATS}
         # Named, and not left out, which the database would do after it has read them.
         others = {level[0] for level in counts} - long
-        whole = self.filter(curves, experiment__in=others) if long else self.filter(curves)
+        whole = self.filter(curves, among(others, "experiment")) if long else self.filter(curves)
         return whole, {level: number for level, number in counts.items() if level[0] in long}
 
     def _levels(self) -> list[Level]:
