@@ -41,15 +41,19 @@ stop:
 
 test: venv-dev
 	@$(RUN) tests/packages.py
-	@# The checks that take longest are run beside the others and the tests, which often wait.
-	@$(MAKE) -j 3 check-types check-security checked-tests
+	@# The checks that take longest are run beside the others and the tests, which often wait. What they say is printed
+	@# behind all that the tests do.
+	@$(MAKE) -j 3 slow-checks checked-tests; code=$$?; cat .venv/slow-checks; exit $$code
 
-.PHONY: checked-tests
+.PHONY: slow-checks checked-tests
+slow-checks:
+	@$(MAKE) --output-sync=target check-types check-security > .venv/slow-checks 2>&1
+
 checked-tests: check-others
 	@# There is no database yet, and the check needs none: only the warning about that is silenced.
 	$(RUN) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@# There are as many processes as cores already: threads of the linear algebra would wait for each other, spinning.
-	@# What a test makes gets no part in the two jobs.
+	@# What a test makes gets no part in the three jobs.
 	MAKEFLAGS= OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 		$(if $(SHUFFLE),,-p no:randomly)
 
