@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(PARSERS)
-_renewing = threading.Lock()
+_starting = threading.Lock()
 
 
 class Unread(ValueError):  # noqa: N818  # how things stand, and no error of ours
@@ -53,24 +53,38 @@ async def apart(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def _start(process: BaseProcess) -> None:
-    """Start it, also where the server's socket has gone since: whoever tidies up /tmp takes it along."""
-    try:
-        process.start()
-    except (FileNotFoundError, ConnectionRefusedError):
-        with _renewing:
-            _end_server()
+    """Start it, also where the server or its socket has gone since: whoever tidies up /tmp takes that along.
+
+    One thread at a time: who waited finds the server that another has made anew.
+    """
+    with _starting:
+        try:
+            process.start()
+        except (FileNotFoundError, ConnectionError, EOFError):
+            _leave_server()
             process.start()
 
 
-def _end_server() -> None:
-    """End the server, so that the next process gets a new one, whose socket has a folder of this account's alone."""
-    with suppress(FileNotFoundError):
-        forkserver._forkserver._stop()  # type: ignore[attr-defined]
+def _leave_server() -> None:
+    """Have the next process get a new server, whose socket has a folder of this account's alone.
+
+    The old one ends with the last reading that it has begun, and nobody else waits for that.
+    """
+    server = forkserver._forkserver  # type: ignore[attr-defined]
+    if server._forkserver_pid is not None:
+        os.close(server._forkserver_alive_fd)
+        threading.Thread(target=_await, args=(server._forkserver_pid,), daemon=True).start()
+        server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
     folder = Path(util.get_temp_dir())
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if folder.lstat().st_uid != os.geteuid():
         raise PermissionError(f"{folder} is somebody else's")
+
+
+def _await(pid: int) -> None:
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _received(pipe: Connection[Any, Any]) -> tuple[object, Exception | None]:

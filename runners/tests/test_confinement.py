@@ -3,7 +3,9 @@
 import asyncio
 import os
 import shutil
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import util
 from pathlib import Path
 
@@ -41,6 +43,25 @@ def test_who_tidies_up_temporary_files_ends_no_reading(remove):
     assert read(len, b"abc") == 3
     remove(Path(util.get_temp_dir()))
     assert [read(len, b"abc"), read(len, b"abcd")] == [3, 4]
+
+
+def test_who_tidies_up_makes_all_readings_wait_for_one_new_server_and_none_for_another_reading(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(9) as pool:
+        reading = pool.submit(read, Path.read_bytes, pipe)
+        with pipe.open("wb") as writer:  # opens once the reading has begun
+            shutil.rmtree(util.get_temp_dir())
+            servers = set(pool.map(lambda _: read(os.getppid), range(8)))
+            writer.write(b"abc")
+        assert reading.result() == b"abc"
+    assert len(servers) == 1
+
+
+def test_a_server_that_was_killed_is_followed_by_another():
+    server = read(os.getppid)
+    os.kill(server, signal.SIGKILL)
+    assert read(os.getppid) != server
 
 
 async def test_the_loop_turns_while_a_reading_goes_on():
