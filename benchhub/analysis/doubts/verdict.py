@@ -62,7 +62,8 @@ class RunFacts(NamedTuple):
     server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
     load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
     shared buffers. `covered_s` is the series' length. `is_steady`: the load was to stay the same, so that throughput
-    should too.
+    should too. A named tuple takes a fifth of a dataclass's time to make, and a curve may rest on thousands: its fields
+    are given by name all the same.
     """
 
     clients: int
