@@ -94,7 +94,10 @@ class Evidence:
 
     @property
     def rounding_share(self) -> float:
-        """Return by what share the rate may be lower than it is printed, and a time that it gives longer."""
+        """Return by what share the rate may be lower than it is printed, and a time that it gives longer.
+
+        It is infinite where the rate may be 0.
+        """
         if not self.rate_rounding:
             return 0.0
         least_tps = self.tps - self.rate_rounding

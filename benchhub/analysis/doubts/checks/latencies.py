@@ -182,6 +182,8 @@ def deviation(evidence: Evidence) -> Finding | None:
     lasted_ms = 1000 * (evidence.lasted_s or 0.0)
     if average_ms is None or stddev_ms is None or evidence.latency_is_derived or average_ms >= lasted_ms:
         return None
+    if evidence.rounding_share == math.inf:
+        return None
     highest_ms = average_ms + PRINTED_LATENCY_ROUNDING_MS
     most_ms = math.sqrt(highest_ms * max(0.0, lasted_ms - average_ms))
     if stddev_ms <= (1 + LONGEST_TOLERANCE + evidence.rounding_share) * most_ms + PRINTED_MS:

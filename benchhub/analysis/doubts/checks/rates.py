@@ -75,7 +75,7 @@ def rate(evidence: Evidence) -> Finding | None:
 def _against_plan(evidence: Evidence, loaded_s: float) -> Finding | None:
     """Compare how long the run lasted with its plan: it ends with the last transaction that it has begun."""
     lasted_s, planned_s = evidence.lasted_s, evidence.duration_s or 0
-    if lasted_s is None:
+    if lasted_s is None or evidence.rounding_share == math.inf:
         return None
     rate = evidence.tps_including or evidence.tps
     numbers = f"{evidence.transactions:,} transactions at {rate:,.6g} TPS took {lasted_s:,.6g} s"

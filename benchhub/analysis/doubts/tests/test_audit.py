@@ -252,6 +252,16 @@ def test_a_rate_of_two_decimals_is_given_the_room_of_its_rounding() -> None:
     assert codes(few) == ["few-transactions"]
 
 
+def test_a_rate_that_may_be_0_says_nothing_of_how_long_the_run_lasted() -> None:
+    # 0.005 may be 0, so 1 transaction may have taken any time. Connecting took all 10 s, and 0 x infinity is no time.
+    rate = Evidence(clients=1, tps=0.005, transactions=1, duration_s=10.0, rate_rounding=0.005)
+    planned = replace(rate, duration_is_planned=True, initial_connection_time_ms=10_000.0)
+    assert codes(planned) == ["few-transactions"]
+    # Half a us less than none, so that latencies would deviate by 0 at most.
+    timed = replace(planned, latency_average_ms=-0.0005, latency_stddev_ms=5.0)
+    assert "latency-order" not in codes(timed)
+
+
 @pytest.mark.parametrize(("tps", "expected"), [(1_001.2, []), (1_002.0, ["rate"])])
 def test_a_run_does_not_end_before_its_time(tps: float, expected: list[str]) -> None:
     planned = Evidence(clients=10, tps=tps, transactions=60_000, duration_s=60.0, duration_is_planned=True)
