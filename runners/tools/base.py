@@ -53,6 +53,8 @@ class Tool(ABC):
     samples_log: bool = False
     # Whether it sends nothing before each client has a session of the server.
     begins_together: bool = False
+    # Whether warm-up and load are one process, so that a transaction may begin in the one and end in the other.
+    continues_warmup: bool = False
     # Whether there is no result without that log.
     needs_log: bool = False
     # The beginnings of lines that stand in every report that can be read, by which one is known that cannot be.

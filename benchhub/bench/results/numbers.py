@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from benchhub.analysis.doubts.evidence import Evidence, Shape
@@ -15,6 +16,8 @@ FAILURES = ("serialization_failures", "deadlock_failures")
 RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
+# Of the highest rate: a second of the warm-up below it may be one of a stall.
+LOW_SHARE = 0.5
 
 
 def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = None) -> Evidence:
@@ -45,7 +48,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         longest_pause_ms=expectation.longest_pause_ms,
         progress=() if result.has_late_reports else rates,
         progress_busy_s=() if result.has_late_reports else _busy_s(result, tool.unit.lower()),
-        stalled_before_s=_stalled_before_s(result, tool.unit.lower()),
+        stalled_before_s=_stalled_before_s(result, tool.unit.lower()) if tool.continues_warmup else 0.0,
         **_counts(values),
         **_latencies(spec, result, values, expectation.average_latency),
     )
@@ -73,14 +76,17 @@ def _busy_s(result: RunResult, rate_name: str) -> list[float]:
 
 
 def _stalled_before_s(result: RunResult, rate_name: str) -> float:
-    """Return how long the clients may have stood still in the warm-up: by its share of the highest rate, each second.
+    """Return how long the clients may have stood still just before the first measured second, within the warm-up.
 
-    Transactions that waited there end in the first measured second, with all of that in their latencies.
+    Transactions that waited there end in that second, with all of that in their latencies: by the share of the highest
+    rate that each of the last seconds lacks, back to one that was not low.
     """
     lines = {series.metric: series.numbers for series in result.series}
     before = lines.get(f"warmup_{rate_name}", ())
     peak = max((*before, *lines.get(rate_name, ())), default=0.0)
-    return sum(1 - rate / peak for rate in before) if peak else float(len(before))
+    if not peak:
+        return float(len(before))
+    return sum(1 - rate / peak for rate in takewhile(lambda rate: rate < LOW_SHARE * peak, reversed(before)))
 
 
 def _counts(values: Mapping[str, float]) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class Tatp(Tool):
     size_parameter = "subscribers"
     loads = CHOICES["mix"]
     samples_log = needs_log = True
+    continues_warmup = True
     needed_files = (
         command.MESSAGES_FILE,
         command.PROGRESS_FILE,
