@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,7 +100,8 @@ class Victim:
     def command(self) -> None:
         _, command = self.numbers()
         if command and Path(f"/proc/{command}").exists():
-            os.killpg(command, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # its guard may have ended it meanwhile
+                os.killpg(command, signal.SIGKILL)
 
     def wrapper(self) -> None:
         if number := self.numbers()[0]:
