@@ -30,10 +30,9 @@ server_give_up() {
 
 # Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
 # is compared is read as any session would: the other changes what it reads. What a server says fills neither disk nor
-# memory: psql takes 1 GiB at most, and ends in error behind 1 MiB of what it prints or complains, in blocks of 512 bytes
-# where that is a file. Descriptor 5, the lock, stays its own.
+# memory: psql takes 1 GiB at most, and it is an error where it prints or complains more than 1 MiB, or where that cannot be
+# written whole. Descriptor 5, the lock, stays its own.
 server_ask() (
-    ulimit -f 2048 2> /dev/null
     {
         {
             {
@@ -41,11 +40,26 @@ server_ask() (
                     ulimit -v 1048576 2> /dev/null
                     timeout -k 1 60 "$server_bin/psql" -X -q -A -t -w -v ON_ERROR_STOP=1 "$@" -f - 2>&3 3>&- 6>&- 7>&-
                     echo "$?" >&6
-                } | head -c 1048577 >&7 3>&- 6>&-
-            } 3>&1 | head -c 1048577 >&2
-        } 6>&1 | { read -r ended; exit "${ended:-1}"; }
+                } | server_take >&7 3>&-
+            } 3>&1 | server_take >&2
+        } 6>&1 | server_all_well
     } 7>&1
 )
+# Pass on 1 MiB at most, and say on descriptor 6 whether that was all.
+server_take() {
+    head -c 1048576 && [ "$(head -c 1 | wc -c)" -eq 0 ]
+    echo "$?" >&6
+}
+# End as the program and both of what took its output did: 0 where all three say so.
+server_all_well() {
+    ends=0 code=0
+    while read -r ended; do
+        ends=$((ends + 1))
+        [ "$ended" = 0 ] || code=$ended
+    done
+    [ "$ends" = 3 ] || code=1
+    exit "$code"
+}
 server_admin() (
     PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning -c default_transaction_read_only=off'
     export PGOPTIONS
@@ -121,6 +135,7 @@ server_write_down() {
     server_sql_restore | server_admin > "$new/restore.sql" && server_sql_rows | server_ask > "$new/rows" || return 1
     server_is_of_form "$server_statement_form" "$new/restore.sql" && server_is_of_form "$server_rows_form" "$new/rows" ||
         return 1
+    [ "$server_count" -eq 0 ] || grep -q . "$new/rows" || return 1
     echo 'SHOW data_directory' | server_admin > "$new/data_directory" && [ -s "$new/data_directory" ] || return 1
     [ "$(grep -c '^ALTER SYSTEM ' "$new/restore.sql")" -eq "$server_count" ] || return 1
     server_find_file "$new" && { cp "$file" "$new/auto.conf" 2> /dev/null || rm -f -- "$new/auto.conf"; }
@@ -156,7 +171,8 @@ server_mark() {
         server_answers 20 && server_is_free "$mark" || return 1
         [ "$holder" = "$mark" ] || { echo "$error" >&2; return 1; }
     }
-    [ -z "$(server_left)" ] || { echo "Another one $server_held" >&2; return 1; }
+    left=$(server_left) || return 1
+    [ -z "$left" ] || { echo "Another one $server_held" >&2; return 1; }
     : > "$server_state/marked" && { sync -- "$server_state" || sync; } 2> /dev/null
 }
 # A mark that was under way when its keeper was killed may be committed by the server yet, and nobody sees it before: a
