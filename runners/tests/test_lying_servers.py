@@ -191,6 +191,11 @@ def test_what_cannot_be_read_is_of_no_form(tmp_path):
     assert done.returncode == 1
 
 
+def test_rows_that_say_nothing_are_not_what_there_was(lie, tmp_path):
+    _keep(lie({ROWS: "", "": STATEMENT}, COLUMNS[:1]), tmp_path)
+    assert not (tmp_path / "state").exists()
+
+
 def _keep(liar: Liar, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """Have the keeper write down what the server says is there before a change, then put that back."""
     endpoint = Endpoint("loopback", "127.0.0.1", liar.port, "x", "x")
@@ -273,17 +278,87 @@ def test_a_server_that_complains_without_end_ends_the_question_and_fills_no_memo
     liar.floods[""] = FLOODS["notices"]
     done = _carry_out(f"({_questions()[name]}) 2>&1 | head -c {MEGABYTE}", liar, tmp_path)
     assert liar.sent_bytes < 64 * MEGABYTE
+    if name == "the data set":  # psql takes no notice of its reader's end, and nothing else would end it
+        done = _carry_out(f"trap '' PIPE; ({_questions()[name]}) 2>&1", liar, tmp_path)
     assert (shell.TOO_LONG.encode() in done.stdout) == (name != "settings of the server")
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("first", ["", "set -e"])
 @pytest.mark.parametrize(("command", "code"), [("echo a; echo b >&2; exit 7", 7), ("exit 0", 0)])
-def test_a_question_ends_as_its_program_does_and_leaves_the_descriptors_of_its_shell(command, code, tmp_path):
-    lines = ["exec 3> three 5> five", f"line=$(briefly /bin/sh -c {shlex.quote(command)})", "echo $?", 'echo "$line"']
-    text = "\n".join([shell.BRIEFLY, *lines, "echo x >&3", "echo y >&5"])
+def test_a_question_ends_as_its_program_does_and_leaves_the_descriptors_of_its_shell(first, command, code, tmp_path):
+    question = f"code=0; line=$(briefly /bin/sh -c {shlex.quote(command)}) || code=$?"
+    lines = ["exec 3> three 5> five", question, 'echo "$code" "$line"']
+    text = "\n".join([first, shell.BRIEFLY, *lines, "echo x >&3", "echo y >&5"])
     done = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.split() == [str(code), *(["a", "b"] if code == 7 else [])]
     assert (tmp_path / "three").read_text() == "x\n" and (tmp_path / "five").read_text() == "y\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "count"),
+    [
+        ("head -c 65536 /dev/zero", 0, 65_536),
+        ("head -c 65537 /dev/zero", shell.CUT_SHORT, 65_536),
+        ("trap '' PIPE; while :; do echo x; done", shell.CUT_SHORT, 65_536),  # its echo fails, and it goes on
+        ("kill -9 $$", 137, 0),
+    ],
+)
+def test_a_question_whose_answer_is_cut_says_so_and_ends_its_program(command, code, count, tmp_path):
+    text = f"{shell.BRIEFLY}briefly /bin/sh -c {shlex.quote(command)}"
+    done = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (done.returncode, len(done.stdout)) == (code, count)
+
+
+def test_a_server_that_takes_a_session_and_says_nothing_is_not_there_after_a_minute(tmp_path):
+    (tmp_path / "timeout").write_text(
+        f'#!/bin/sh\n[ "$3" = 60 ] && shift 3 && exec {shutil.which("timeout")} 0.1 "$@"\n'
+    )
+    (tmp_path / "timeout").chmod(0o700)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        where = f"PGHOST=127.0.0.1 PGPORT={silent.getsockname()[1]} PGUSER=x; export PGHOST PGPORT PGUSER"
+        spec = RunSpec("pgbench", "18.1", str(Path(PSQL).parent), Endpoint("loopback", "127.0.0.1", 1, "x", "x"), {})
+        text = f"PATH={tmp_path}:$PATH; {where}\n{shell.answered(spec)}"
+        done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == f"{shell.NO_ANSWER}: {shell.NOT_IN_TIME}\n"
+
+
+# The program prints so many bytes and ends so, in place of psql; a file takes them, or a device that is full.
+@pytest.mark.parametrize(
+    ("count", "end", "file", "code"),
+    [
+        (MOST_KEPT_BYTES, 0, "rows", 0),
+        (MOST_KEPT_BYTES + 1, 0, "rows", 1),
+        (MOST_KEPT_BYTES - 1000, 0, "/dev/full", 1),
+        (0, 3, "rows", 3),
+    ],
+)
+def test_what_a_server_says_is_taken_whole_or_not_at_all(count, end, file, code, tmp_path):
+    done = _asked(tmp_path, f"head -c {count} /dev/zero; exit {end}", f"echo 'SELECT 1' | server_ask > {file}")
+    assert done.returncode == code
+    assert file != "rows" or (tmp_path / file).stat().st_size == min(count, MOST_KEPT_BYTES)
+
+
+def test_a_file_that_may_not_grow_is_not_taken_for_whole(tmp_path):
+    lines = "ulimit -f 1\necho 'SELECT 1' | server_ask > rows"
+    assert _asked(tmp_path, "head -c 100000 /dev/zero", lines).returncode != 0
+
+
+def test_a_server_is_not_marked_as_changed_while_it_does_not_tell_what_there_was(tmp_path):
+    """It takes the mark, and fails when asked what differs: nothing has been changed by then."""
+    lines = (
+        "server_state=$(pwd) server_count=1; : > mark\nserver_sql_mark() { echo mark; }\nserver_left() { return 1; }\n"
+    )
+    assert _asked(tmp_path, "cat > /dev/null", f"{lines}server_mark").returncode == 1
+    assert not (tmp_path / "marked").exists()
+
+
+def _asked(folder: Path, program: str, lines: str) -> subprocess.CompletedProcess[bytes]:
+    (folder / "psql").write_text(f"#!/bin/sh\n{program}\n")
+    (folder / "psql").chmod(0o700)
+    text = f"server_bin={folder}\n{(SCRIPTS / FILE).read_text()}\n{lines}"
+    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, capture_output=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.whole) if n in SLOW else n for n in FLOODS])

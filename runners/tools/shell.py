@@ -34,17 +34,34 @@ NOT_THERE = "Load it on the primary, then plan again."
 # Of what a server says to a question, the shell that asks holds so much: it may go on without end.
 MOST_ANSWER_BYTES = 65_536
 CUT_SHORT, TOO_LONG = 141, f"It said more than {MOST_ANSWER_BYTES} bytes."  # the program's end by the signal PIPE
+ANSWER_S, NOT_IN_TIME, LATE = 60, "The server did not answer within 60 s.", 124  # the end that timeout gives it
 # The lock of an attempt has no place in a question: 3 and 5 are free in its shell, and come back to what they were.
 BRIEFLY = f"""\
 # The first {MOST_ANSWER_BYTES} bytes of what a command says, errors included; it ends as the command does, which may
-# take 1 GiB of memory.
+# take 1 GiB of memory. One that says more is ended, also where it takes no notice of a reader that has gone.
 briefly() {{
     {{
         {{
-            {{ ulimit -v 1048576 2> /dev/null; "$@" 2>&1 3>&- 5>&-; echo "$?" >&3; }} |
+            {{
+                ulimit -v 1048576 2> /dev/null || :
+                ended=0
+                /bin/sh -c 'echo "$$" >&3; exec "$@" 2>&1 3>&- 5>&-' sh "$@" || ended=$?
+                echo "$ended" >&3
+            }} | {{
                 head -c {MOST_ANSWER_BYTES} >&5 3>&-
-        }} 3>&1 | {{ read -r ended; exit "${{ended:-2}}"; }}
+                [ "$(head -c 1 | wc -c)" -eq 0 ] || echo {CUT_SHORT} >&3
+            }}
+        }} 3>&1 | briefly_ended
     }} 5>&1
+}}
+briefly_ended() {{
+    read -r asked || :
+    code=
+    while read -r ended; do
+        [ "$code$ended" != {CUT_SHORT} ] || kill "$asked" 2> /dev/null || :
+        [ "$code" = {CUT_SHORT} ] || code=$ended
+    done
+    exit "${{code:-2}}"
 }}
 """
 
@@ -120,8 +137,8 @@ esac
 def answered(spec: RunSpec) -> str:
     """Return lines that end with 0 where the server takes a connection, 1 where not. Then a sentence is on stderr."""
     return f"""\
-{BRIEFLY}answer=$(briefly {psql(spec, "SELECT 1")}) || {{
-    [ "$?" != {CUT_SHORT} ] || answer='{TOO_LONG}'
+{BRIEFLY}answer=$(briefly timeout -k 1 {ANSWER_S} {psql(spec, "SELECT 1")}) || {{
+    case $? in {CUT_SHORT}) answer='{TOO_LONG}' ;; {LATE}) answer='{NOT_IN_TIME}' ;; esac
     printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$answer" | head -n 1)" >&2
     exit 1
 }}
