@@ -70,7 +70,7 @@ def _leave_server() -> None:
 
     The old one ends with the last reading that it has begun, and nobody else waits for that.
     """
-    server = forkserver._forkserver  # type: ignore[attr-defined]
+    server: Any = forkserver._forkserver
     if server._forkserver_pid is not None:
         os.close(server._forkserver_alive_fd)
         threading.Thread(target=_await, args=(server._forkserver_pid,), daemon=True).start()
