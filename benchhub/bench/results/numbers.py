@@ -16,8 +16,8 @@ FAILURES = ("serialization_failures", "deadlock_failures")
 RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
-# Of the highest rate: a second of the warm-up below it may be one of a stall.
-LOW_SHARE = 0.5
+# Of the highest rate: with less a second of the warm-up may be one in which the clients stood still.
+LOW_SHARE = 0.1
 
 
 def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = None) -> Evidence:

@@ -18,9 +18,9 @@ from .recordings import tatp_run
     ("warmup", "load", "stalled_s"),
     [
         ((100.0, 100.0), (100.0,), 0.0),
-        ((100.0, 20.0, 0.0), (100.0,), 1.8),  # 0.8 s + 1 s
+        ((100.0, 5.0, 0.0), (100.0,), 1.95),  # 0.95 s + 1 s
         ((0.0, 100.0, 0.0), (100.0,), 1.0),  # what ended before a quick second waits for nothing more
-        ((0.0, 0.0, 50.0), (100.0,), 0.0),  # half as quick is not still
+        ((0.0, 0.0, 20.0), (100.0,), 0.0),  # who is slow does not stand still
         ((0.0, 0.0), (0.0,), 2.0),
         ((), (100.0,), 0.0),
     ],
