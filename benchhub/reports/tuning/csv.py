@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from benchhub.analysis.curves.ratio import Ratio
 from benchhub.ui.csv_files import csv_text
 
-from .series import Series
+from .series import Series, Step
 
 EFFECTS = (
     "what", "number", "name", "changed", "effect", "low", "high", "p", "p_of_several", "n", "before_n", "verdict",
@@ -23,14 +23,20 @@ TABLES = ("effects", "systems")
 
 def text(series: Series, table: str) -> str:
     """Return one of TABLES as CSV."""
-    heads, rows = (EFFECTS, _effects(series)) if table == "effects" else (SYSTEMS, _systems(series))
-    return csv_text(heads, rows)
+    if table == "effects":
+        return effects(series, lambda step: step.changes_text)
+    return csv_text(SYSTEMS, _systems(series))
 
 
-def _effects(series: Series) -> Iterator[Sequence[Any]]:
+def effects(series: Series, changes_text: Callable[[Step], str]) -> str:
+    """Return the effects, with what each step changes in the words of `changes_text`."""
+    return csv_text(EFFECTS, _effects(series, changes_text))
+
+
+def _effects(series: Series, changes_text: Callable[[Step], str]) -> Iterator[Sequence[Any]]:
     for step in series.steps:
         running = step.running.value if step.running else None
-        cells = ("step", step.number, step.name, step.changes_text, *_ratio(step.effect.ratio))
+        cells = ("step", step.number, step.name, changes_text(step), *_ratio(step.effect.ratio))
         yield (*cells, running, step.alias_text)
     for row in series.interactions:
         number = " ".join(map(str, row.effect.steps))

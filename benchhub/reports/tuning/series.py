@@ -168,6 +168,11 @@ class Series:
         return f"Not in {self.unit}, and so not compared with the others: {names}. Plan these in a series of their own."
 
     @property
+    def measured_systems(self) -> set[int]:
+        """Return the keys of the systems that have results, in whatever unit."""
+        return {*self.curves, *(entry.system.pk for entry in self.unlike)}
+
+    @property
     def names(self) -> list[str]:
         return [step.name for step in self.step_rows]
 
@@ -297,8 +302,12 @@ class Series:
 
     def _changes(self, row: TuningStep) -> tuple[Change, ...]:
         before = self._before(row)
-        sides = ((name, before.get(layer, name), value) for layer, name, value in row.step.environment)
-        return tuple(Change(name, NOT_SET if old is None else old, value) for name, old, value in sides if old != value)
+        sides = ((layer, name, before.get(layer, name), value) for layer, name, value in row.step.environment)
+        return tuple(
+            Change(name, NOT_SET if old is None else old, value, layer)
+            for layer, name, old, value in sides
+            if old != value
+        )
 
     def _before(self, row: TuningStep) -> Environment:
         """Return the settings that a step is on top of."""

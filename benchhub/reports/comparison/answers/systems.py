@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.html import strip_tags
 
 from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS
+from benchhub.analysis.tuning.treatments import Layer
 from benchhub.reports.comparison.entries import Entry
 from benchhub.ui.numbers import size
 
@@ -30,11 +31,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field that a step changes; a side that was not asked for reads 'not set'."""
+    """A field that a step changes; a side that was not asked for reads 'not set'. Of a setting `layer` says whose."""
 
     name: str
     before: str
     after: str
+    layer: Layer | None = None
 
     def __str__(self) -> str:
         if self.is_one_sided:

@@ -32,7 +32,7 @@ def document(comparison: Comparison, title: str, remarks: str, at: datetime, rel
         "release": release,
         "unit": comparison.unit,
         "sections": _sections(comparison, remarks, series),
-        "tables": _tables(comparison),
+        "tables": _tables(comparison, series),
         "bundles": bundle_nodes,
         "names": names.of_comparison(comparison, typed_nodes),
         "typed": typed_nodes,
@@ -58,9 +58,10 @@ def _sections(comparison: Comparison, remarks: str, series: Series | None) -> li
     ]
 
 
-def _tables(comparison: Comparison) -> list[Node]:
+def _tables(comparison: Comparison, series: Series | None) -> list[Node]:
     return [
         *results.tables(comparison),
+        *tuning.tables(series),
         *findings.tables(comparison),
         *prices.tables(comparison.pricing),
         *systems.tables(comparison),

@@ -1,4 +1,4 @@
-"""The steps of a tuning series in a document: what each gained, where all curves of a comparison are of one series."""
+"""The steps of a tuning series in a document: what each gained, where a comparison has all of a series' curves."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.settings import shown, shown_of_os
 from benchhub.analysis.tuning import words
 from benchhub.analysis.words import significant
+from benchhub.reports.comparison.answers.systems import Change
 from benchhub.reports.comparison.comparison import Comparison
-from benchhub.reports.tuning import answer, queries
+from benchhub.reports.curves.figures import Figure
+from benchhub.reports.tuning import answer, csv, queries
 from benchhub.reports.tuning.figures import figure
 from benchhub.reports.tuning.series import Series, Step
 
+from .results import from_csv
+
 TITLE = "What each step gained"
-BELOW_THREE = "Effects are ratios of geometric means, with 95% intervals; below three repeats nothing is tested."
+EFFECTS = "Effects are ratios of geometric means, with 95% intervals."
+BELOW_THREE = "One of fewer than three repeats is not tested."
 
 
 def series_of(comparison: Comparison) -> Series | None:
-    """Return the tuning series that all curves are of; None where they are of none, or of several experiments."""
+    """Return the tuning series whose measured systems are all among the curves, and no others.
+
+    None where there is no such series: its steps would tell of results that nobody chose to publish.
+    """
     experiments = {entry.experiment.pk for entry in comparison.entries}
     row = queries.series().filter(experiment__in=experiments).first() if len(experiments) == 1 else None
-    return Series.load(row) if row else None
+    series = Series.load(row) if row else None
+    return series if series and series.measured_systems == {entry.system.pk for entry in comparison.entries} else None
 
 
 def sections(series: Series | None) -> list[Node]:
@@ -35,11 +44,25 @@ def sections(series: Series | None) -> list[Node]:
             [
                 nodes.paragraph(answer.verdict(series), "lead"),
                 nodes.figure("steps", "Each step, in % of the baseline", TITLE, picture),
-                nodes.paragraph(f"{picture['layout']['meta']['bars_text']} {BELOW_THREE}".strip(), "caption"),
+                nodes.paragraph(_caption(series, picture), "caption"),
                 _table(series),
             ],
         )
     ]
+
+
+def tables(series: Series | None) -> list[Node]:
+    """Return the effects of the steps for programs; nothing while none is measured."""
+    if series is None or not figure(series)["data"]:
+        return []
+    text = csv.effects(series, lambda step: "; ".join(_change_texts(step)))
+    return [from_csv("steps", TITLE, text, {})]
+
+
+def _caption(series: Series, picture: Figure) -> str:
+    ratios = [step.effect.ratio for step in series.steps if step.effect.ratio]
+    is_untested = any(not ratio.is_tested and not ratio.withheld for ratio in ratios)
+    return " ".join(filter(None, (picture["layout"]["meta"]["bars_text"], EFFECTS, BELOW_THREE if is_untested else "")))
 
 
 def _table(series: Series) -> Node:
@@ -67,6 +90,10 @@ def _ratio(value: float) -> Node:
 
 def _change_texts(step: Step) -> list[str]:
     """Write what the step changes, of the settings that a published page shows."""
-    layers = step.row.step.environment
-    public = {name for layer, name, value in layers if {**shown({name: value}), **shown_of_os({name: value})}}
-    return [str(change) for change in step.changes if change.name in public]
+    return [str(change) for change in step.changes if _is_public(change)]
+
+
+def _is_public(change: Change) -> bool:
+    """Tell whether both sides may be shown by the list of their own layer."""
+    public = shown_of_os if change.layer == "os_settings" else shown
+    return all(public({change.name: value}) for value in (change.before, change.after))
