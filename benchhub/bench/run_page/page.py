@@ -259,6 +259,11 @@ class RunPage:
         return reverse("run-telemetry" if self._telemetry else "run-series", args=[self.run.pk])
 
     @property
+    def timeline_subject(self) -> str:
+        """Name what is drawn over time, and what its CSV has."""
+        return "load, machine and server" if self._telemetry else "load"
+
+    @property
     def telemetry_import(self) -> TelemetryImport | None:
         """Return where the telemetry comes from, if BenchHub did not observe it itself."""
         return getattr(self.run, "telemetry_import", None)

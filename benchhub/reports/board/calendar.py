@@ -189,7 +189,10 @@ def _seconds(experiments: Iterable[int]) -> dict[int, int]:
 
 
 def _forecast(now: datetime) -> Sequence[tuple[int, Block]]:
-    """Return what runs and what the queue would start when; computed anew when a run moves, or a minute has passed."""
+    """Return what runs and what the queue would start when; computed anew when a run moves, or a minute has passed.
+
+    So repeats that are added to an older experiment appear up to a minute late.
+    """
     # Of the newest experiment with any: an index has those, and none has what is unfinished by its key.
     newest = Run.objects.unfinished().order_by("-experiment", "-pk").values_list("pk", "state")[:1]
     states = tuple(Run.objects.active().order_by("pk").values_list("pk", "state"))

@@ -60,12 +60,18 @@ def test_runs_that_nobody_observed_are_drawn_on_one_axis_by_their_load(planner, 
     address = reverse("run", args=[one_run.pk])
     alone = planner.get(address)
     assert alone.context["page"].timeline is None
-    assertContains(alone, "Other runs on the same axis")
+    assertContains(alone, "Other runs on the same axis", count=1)
+    assertContains(alone, 'id="timeline"', count=1)
     response = planner.get(address, {"with": str(other.pk)})
     lines = {panel.title: [line.name for line in panel.lines] for panel in response.context["page"].timeline.first}
     assert lines["Throughput"] == ["TPS", f"run {other.pk}"]
     assert "CPU" not in lines
     assertContains(response, reverse("run-series", args=[one_run.pk]))
+    assertContains(response, "Load over time")
+    assertNotContains(response, "machine and server over time")
+    part = planner.get(reverse("run-part", args=[one_run.pk, "series"]), headers={"HX-Request": "true"})
+    assertContains(part, "Download CSV")
+    assertNotContains(part, "runs-beside")
 
 
 def test_a_run_that_is_not_there_or_itself_is_left_out(planner, pair):
