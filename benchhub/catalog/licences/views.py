@@ -87,13 +87,16 @@ def _saved(request: HttpRequest, draft: LicenceDraft) -> Any:
 
 def _to_its_price(request: HttpRequest, saved: LicenceModel, draft: LicenceDraft) -> HttpResponse:
     """Lead from a new model to the form of its price, where one was typed: it needs a source and a day."""
-    price = draft.trial_form.cleaned_data.get("price") if draft.trial_form.is_valid() else None
+    draft.trial_form.is_valid()
+    # Without a price or a currency that is not understood; what is wrong in other fields of the trial bears on neither.
+    trial = draft.trial_form.cleaned_data
+    price = trial.get("price") if "currency" in trial else None
     if not saved.is_licensed or price is None:
         messages.success(request, f"{saved} is saved." + ("" if not saved.is_licensed else " Add its price next."))
         return redirect("licence-models")
     messages.success(request, f"{saved} is saved. Its price is filled in below: say where it is from, and add it.")
     query = {"of": f"licence_model:{saved.pk}", "amount": written(price)}
-    if currency := draft.trial_form.cleaned_data["currency"]:
+    if currency := trial["currency"]:
         query["currency"] = currency.upper()
     return redirect(f"{reverse('price-add')}?{urlencode(query)}")
 

@@ -55,6 +55,14 @@ def test_a_price_that_was_typed_to_try_the_rules_fills_the_form_of_the_price(eng
     assert not ListPrice.objects.exists()
 
 
+def test_a_price_is_taken_along_whatever_else_of_the_trial_is_wrong(engineer):
+    wrong = {"trial-years": "0", "trial-hardware": "999999"}
+    answer = add(engineer, **{"trial-price": "9500.50", "trial-currency": "usd", **wrong})
+    assert answer.url.endswith("&amount=9500.5&currency=USD")
+    answer = add(engineer, name="Other", **{"trial-price": "9500.50", "trial-currency": "dollars"})
+    assertRedirects(answer, reverse("licence-models"))
+
+
 def test_rules_are_stored_as_the_engine_reads_them(engineer):
     typed = {"pack": "2", "minimum_per_server": "16", "exempt_roles": "standby, pooler", "counts_disabled_cores": "no"}
     assertRedirects(add(engineer, **typed, **FACTORS, **TIERS), reverse("licence-models"))
