@@ -4,10 +4,12 @@
   const MOST_BYTES = 1000000;
 
   function tell(field, files) {
-    const line = field.nextElementSibling?.matches(".why.dropped") ? field.nextElementSibling : document.createElement("p");
+    if (field.nextElementSibling?.matches(".why.dropped")) field.nextElementSibling.remove();
+    if (!files.length) return;
+    const line = document.createElement("p");
     line.className = "why dropped";
     line.setAttribute("role", "alert");
-    line.textContent = files.length ? `Left out, as larger than 1 MB: ${files.map(({ name }) => name).join(", ")}.` : "";
+    line.textContent = `Left out, as larger than 1 MB: ${files.map(({ name }) => name).join(", ")}.`;
     field.after(line);
   }
 
