@@ -3,6 +3,8 @@ import io
 
 import pytest
 from django.test import Client
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.analysis.snapshot import canonical
 from benchhub.catalog.models import ListPrice
@@ -42,6 +44,17 @@ def test_readers_are_told_of_a_list_price_that_was_taken_back_on_page_and_in_fil
     assert stranger.get(f"{address}data.json").json()["taken_back"].startswith("A list price behind these prices")
     link.projection.refresh_from_db()
     assert canonical.digest(bytes(link.projection.content)) == link.projection.sha256
+
+
+def test_a_snapshot_that_was_drawn_before_a_list_price_was_taken_back_says_so_from_then_on(
+    snapshot, client, systems, publisher
+):
+    address = reverse("snapshot", args=[snapshot.pk])
+    for _ in range(2):
+        assertNotContains(client.get(address), "rests on a list price that was taken back")
+    ListPrice.objects.filter(hardware=systems[0].hardware).take_back(publisher)
+    day = f"{ListPrice.objects.get(hardware=systems[0].hardware).taken_back_at:%Y-%m-%d}"
+    assertContains(client.get(address), f"rests on a list price that was taken back {day}")
 
 
 def test_a_print_made_before_a_list_price_was_taken_back_is_not_sent_again(
