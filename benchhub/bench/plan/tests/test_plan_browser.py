@@ -85,6 +85,34 @@ def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     assert not Experiment.objects.exists()
 
 
+def test_a_long_list_is_typed_into_and_says_where_what_is_typed_is_not_enough(page, catalogue):
+    names = [f"mix {number:02}" for number in range(20)]
+    Workload.objects.bulk_create(Workload(name=name, tool="pgbench", parameters=testing.PARAMETERS) for name in names)
+    sign_in(page)
+    page.goto("/experiments/new")
+    workload, select = page.get_by_label("Workload"), page.locator("select[name=workload]")
+    expect(select).to_be_hidden()
+    workload.fill("mix")
+    workload.press("Tab")
+    page.get_by_text("20 choices have “mix” in their name").wait_for()
+    assert (workload.input_value(), select.input_value()) == ("mix", "")
+    assert workload.evaluate("input => input.validity.customError")
+    workload.fill("nothing of this name")
+    workload.press("Enter")
+    page.get_by_text("No choice has “nothing of this name” in its name").wait_for()
+    workload.fill("READ")
+    workload.press("Tab")
+    expect(workload).to_have_value("reading")
+    assert select.input_value() == str(Workload.objects.get(name="reading").pk)
+    expect(page.locator("[id$=-typed-why]")).to_have_count(0)
+    workload.focus()
+    assert (workload.input_value(), workload.get_attribute("placeholder")) == ("", "reading")
+    workload.blur()
+    expect(workload).to_have_value("reading")
+    page.get_by_label("Instance").select_option(label="pg18")
+    page.locator("#plan dd", has_text="12").wait_for()
+
+
 def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_design(page, catalogue):
     sign_in(page)
     page.goto("/experiments/new")
