@@ -82,15 +82,17 @@ class Snapshot(models.Model):
 
 
 class Projection(models.Model):
-    """A snapshot without what is hidden, made once. Append-only as snapshots are."""
+    """A snapshot without what is hidden, made once by the rules that `redaction` counts. Append-only as snapshots are."""
 
     snapshot = models.ForeignKey(Snapshot, models.PROTECT, related_name="projections")
     hidden = ArrayField(models.CharField(max_length=12), default=list, blank=True)
     content = models.BinaryField()
     sha256 = models.CharField(max_length=64)
+    # Those that were made before rules were counted are of the first.
+    redaction = models.PositiveSmallIntegerField(db_default=1)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["snapshot", "hidden"], name="projection_once")]
+        constraints = [models.UniqueConstraint(fields=["snapshot", "hidden", "redaction"], name="projection_once")]
 
     def __str__(self) -> str:
         return f"{self.snapshot} without {', '.join(self.hidden) or 'nothing left out'}"

@@ -17,6 +17,8 @@ from . import addresses, escapes, machines
 from .nodes import Node
 
 HIDDEN = "hidden"
+# Counts the rules that hide: raise it with each that hides more, and links of before show the less from then on.
+VERSION = 2
 # Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
 LONG_NAME = 8
 LONGEST_NAME = 253

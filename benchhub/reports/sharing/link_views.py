@@ -23,7 +23,7 @@ from benchhub.release import release
 from benchhub.reports.models import Link
 from benchhub.ui.middleware import POLICY
 
-from . import passwords
+from . import passwords, publish
 from .choices.edition import Reading
 from .output import card as cards
 from .output import exports, render
@@ -58,6 +58,7 @@ def by_link(view: View) -> View:
             return _with_headers(_password_page(request, link, token, is_late=bool(key)), link)
         if request.method == "POST":
             return _with_headers(HttpResponse(status=405, headers={"Allow": "GET, HEAD"}), link)
+        publish.renew(link)
         try:
             return _with_headers(view(request, link, **parameters), link)
         except BusyError as error:

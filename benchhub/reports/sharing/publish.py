@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from benchhub.accounts.rights import Role, is_at_least
-from benchhub.analysis.snapshot import canonical, citations
+from benchhub.analysis.snapshot import canonical, citations, redaction
 from benchhub.analysis.snapshot.nodes import Node
 from benchhub.analysis.snapshot.projection import CLASSES, project
 from benchhub.bench.models import CitedRun
@@ -55,13 +55,20 @@ def keep(document: Node, user: Any, **subject: Any) -> Snapshot:
 
 
 def projection(snapshot: Snapshot, hidden: Iterable[str]) -> Projection:
-    """Return the one projection of a snapshot without these classes, made when it is first needed."""
+    """Return the one projection of a snapshot without these classes by today's rules, made when it is first needed."""
     classes = [name for name in CLASSES if name in set(hidden)]
-    if existing := snapshot.projections.filter(hidden=classes).first():
+    if existing := snapshot.projections.filter(hidden=classes, redaction=redaction.VERSION).first():
         return existing
     content = canonical.to_bytes(project(canonical.from_bytes(bytes(snapshot.content)), classes))
     defaults = {"content": content, "sha256": canonical.digest(content)}
-    return snapshot.projections.get_or_create(hidden=classes, defaults=defaults)[0]
+    return snapshot.projections.get_or_create(hidden=classes, redaction=redaction.VERSION, defaults=defaults)[0]
+
+
+def renew(row: Link) -> None:
+    """Have a link show a projection by today's rules, where its own was made by older ones that hid less."""
+    if row.projection.redaction < redaction.VERSION:
+        row.projection = projection(row.snapshot, row.projection.hidden)
+        row.save(update_fields=["projection"])
 
 
 def comparison_now(state: State) -> bytes:

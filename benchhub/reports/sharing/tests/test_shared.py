@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from benchhub.accounts.models import Entry
-from benchhub.analysis.snapshot import canonical, nodes
+from benchhub.analysis.snapshot import canonical, nodes, redaction
 from benchhub.bench.models import Experiment, LatencyHistogram, Run
 from benchhub.catalog.models import ListPrice
 from benchhub.release import release
@@ -142,6 +142,21 @@ def test_gzip_is_sent_to_those_who_take_it(share, stranger):
     zipped = stranger.get(address, headers={"Accept-Encoding": "gzip"})
     assert zipped.headers["Content-Encoding"] == "gzip"
     assert b"16 or 18 on quokka" in gzip.decompress(zipped.content)
+
+
+def test_a_link_of_older_rules_shows_a_projection_by_todays_and_the_older_one_stays(share, stranger, snapshot):
+    link, address = share(["host"])
+    content = canonical.to_bytes({**canonical.from_bytes(bytes(link.projection.content)), "summary": "leaky"})
+    facts = {"hidden": ["host"], "content": content, "sha256": canonical.digest(content)}
+    link.projection = older = snapshot.projections.create(redaction=1, **facts)
+    link.save()
+    assert b"leaky" not in stranger.get(f"{address}data.json").content
+    assert b"leaky" not in stranger.get(address).content
+    link.refresh_from_db()
+    assert link.projection.redaction == redaction.VERSION
+    assert publish.projection(snapshot, ["host"]) == link.projection
+    older.refresh_from_db()
+    assert bytes(older.content) == content
 
 
 def test_a_revoked_link_is_closed_at_once_even_for_those_who_have_the_page(share, stranger):
