@@ -2,7 +2,7 @@
 
 A dotted quad whose parts are numbers up to 255 is an address, whatever stands around it, also at the end of a sentence;
 versions have fewer parts, or a part above 255. Four such numbers by hyphens are one where a host is named after them:
-ip-10-0-0-5, or 10-0-0-5.example.org.
+ip-10-0-0-5, or 10-0-0-5.example.org. By low lines they may as well be clients_1_2_4_8.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ HARDWARE = re.compile(
     r"(?![0-9a-f:-])|(?<![0-9a-f.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])|(?<![0-9a-z])enx[0-9a-f]{12}\b"
 )
 LITERAL = re.compile(r"(?<![0-9a-z])[0-9a-f-]{2,39}\.ipv6-literal\.net")
+
+DOMAIN = re.compile(r"\.[a-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}\.[a-z]")
 
 Span = tuple[int, int]
 
@@ -61,8 +63,8 @@ def forms(address: str) -> tuple[str, ...]:
         f"0x{packed}",
         f"0{int(parsed):o}",
         ".".join(f"0x{number:02x}" for number in numbers),
-        f"{first}.{second}.{last_two}",
-        f"{first}.{last_three}",
+        *_short(f"{first}.{second}", last_two),
+        *_short(f"{first}", last_three),
         *_bare(parsed.packed),
         "-".join(octets),
         "_".join(octets),
@@ -71,6 +73,12 @@ def forms(address: str) -> tuple[str, ...]:
         parsed.reverse_pointer,
         f"::ffff:{packed[:4]}:{packed[4:]}",
     )
+
+
+def _short(begin: str, rest: int) -> list[str]:
+    """Return 10.5 for 10.0.0.5 where a host is named before it, as that may be any number or version; 10.20.7721."""
+    text = f"{begin}.{rest}"
+    return [text] if rest > 255 else [f"{before}{text}" for before in ("host=", "hostaddr=", "@", "//")]
 
 
 def _bare(packed: bytes) -> list[str]:
@@ -83,9 +91,11 @@ def _is_quad(text: str, separator: str) -> bool:
 
 
 def _is_name(text: str, match: re.Match[str]) -> bool:
-    """Tell whether four numbers by hyphens are part of a name: a letter and a hyphen before, or a dot and one after."""
-    before, after = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 2]
-    return (before[1:] in "-_" and before[:1].isalpha()) or (after[:1] == "." and after[1:].isalpha())
+    """Tell whether four numbers by hyphens are part of a name: a letter and a hyphen before, or a domain after."""
+    before, after = text[max(0, match.start() - 3) : match.start()], text[match.end() : match.end() + 2]
+    if match[1] == "_":
+        return before == "ip_" or DOMAIN.match(text, match.end()) is not None
+    return (before[-1:] == "-" and before[-2:-1].isalpha()) or (after[:1] == "." and after[1:].isalpha())
 
 
 def _length_of_six(text: str) -> int:

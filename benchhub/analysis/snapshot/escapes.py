@@ -36,8 +36,13 @@ UNIT = re.compile(
 # What a text without any of them lacks.
 SIGN = re.compile(r"<[!/A-Za-z]|\\[uUx01]|%[0-9a-fA-F]|&[#A-Za-z]|[\[(][.dD]|[\x00-\x08\x0e-\x1f\x7f]")
 LARGEST = 0x10FFFF
-# At least six bytes; a line of a longer text that was encoded is a whole number of them.
-ENCODED = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+# At least six bytes; what was encoded may be broken into lines.
+ENCODED = re.compile(r"[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{1,76})+={0,2}|[A-Za-z0-9+/_-]{8,}={0,2}")
+# Base64 has these letters too, so that a word is also read anew behind each of the first of them.
+SEPARATOR = re.compile("[/_-]+")
+MOST_SEPARATORS, SHORTEST = 8, 8
+# Of bytes that are no text, at least so many that can be read.
+READABLE = re.compile(rb"[\x20-\x7e]{4}|(?:[\x20-\x7e]\x00){4}")
 
 
 def character(unit: str) -> str:
@@ -59,32 +64,55 @@ def character(unit: str) -> str:
 
 
 def encoded(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, text) of each word that is a text in base64 or in hexadecimal digits, with that text."""
+    """Yield (start, end, text) of each word or part of one that is a text in base64 or hexadecimal digits, with it."""
     for match in ENCODED.finditer(text):
-        for content in _contents(match[0]):
-            if (inner := _text(content)) is not None:
-                yield *match.span(), inner
+        for start, end in _parts(match[0]):
+            for content in _contents("".join(match[0][start:end].split())):
+                yield from ((match.start() + start, match.start() + end, inner) for inner in _texts(content))
+
+
+def _parts(word: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the word, of what is behind each of its first separators, and of what is between them."""
+    yield 0, len(word)
+    start = 0
+    for count, separator in enumerate(SEPARATOR.finditer(word)):
+        if separator.start() - start >= SHORTEST:
+            yield start, separator.start()
+        start = separator.end()
+        if count < MOST_SEPARATORS and len(word) - start >= SHORTEST:
+            yield start, len(word)
+    if 0 < start <= len(word) - SHORTEST:
+        yield start, len(word)
 
 
 def _contents(word: str) -> Iterator[bytes]:
-    """Yield the bytes that a word may stand for; behind a stroke, as in an address, it may begin anew."""
+    """Yield the bytes that a word may stand for."""
     bare = word.rstrip("=")
-    if re.fullmatch(f"(?:{HEX}{{2}})+", bare):
-        yield bytes.fromhex(bare)
-    for part in {bare, bare.lstrip("+/_-"), bare.rpartition("/")[2]}:
-        cut = part[: len(part) - (len(part) % 4 == 1)].translate(str.maketrans("-_", "+/"))
-        try:
-            yield base64.b64decode(cut + "=" * (-len(cut) % 4), validate=True)
-        except binascii.Error:
-            continue
-
-
-def _text(content: bytes) -> str | None:
+    digits = bare[bare[:2] in ("0x", "0X") and 2 :].removeprefix("x")
+    if re.fullmatch(f"(?:{HEX}{{2}})+", digits):
+        yield bytes.fromhex(digits)
+    cut = bare[: len(bare) - (len(bare) % 4 == 1)].translate(str.maketrans("-_", "+/"))
     try:
-        text = content.decode()
+        yield base64.b64decode(cut + "=" * (-len(cut) % 4), validate=True)
+    except binascii.Error:
+        return
+
+
+def _texts(content: bytes) -> Iterator[str]:
+    """Yield what bytes hold as text; those that cannot be read part it, or stand between its letters as in UTF-16."""
+    if not READABLE.search(content) and not _is_text(content):
+        return
+    text = content.decode(errors="replace")
+    yield "".join(character if character.isprintable() else "\n" for character in text)
+    if b"\0" in content:
+        yield text.replace("\0", "")
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return "".join(content.decode().split()).isprintable()
     except UnicodeDecodeError:
-        return None
-    return text if "".join(text.split()).isprintable() else None
+        return False
 
 
 def _decoded(content: bytes) -> str:

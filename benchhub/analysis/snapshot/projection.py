@@ -7,7 +7,7 @@ one that this release does not know, is left out. In what stays, names of a hidd
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from .nodes import Node
@@ -117,8 +117,8 @@ class _Projector:
         }
 
     def tile(self, tile: Node) -> Node:
-        texts = self.texts(tile, ("title", "value", "unit"))
-        return {**texts, "notes": [self.text(note) for note in tile["notes"]]}
+        texts = self.texts(tile, ("title", "unit"))
+        return {**texts, "value": self.value(tile["value"]), "notes": [self.text(note) for note in tile["notes"]]}
 
     def bar(self, bar: Node) -> Node:
         return {**_subset(bar, ("width_percent", "series", "pattern")), **self.texts(bar, ("label", "under", "value"))}
@@ -143,19 +143,23 @@ class _Projector:
             **_subset(table, ("kind", "id", "style", "is_folded")),
             "title": self.text(table["title"]),
             "columns": [self.column(table["columns"][index]) for index in indexes],
-            "rows": [self.row(row, indexes) for row in table["rows"] if self.is_allowed(row)],
+            "rows": [self.row(row, table["columns"], indexes) for row in table["rows"] if self.is_allowed(row)],
         }
 
     def column(self, column: Node) -> Node:
         return {**_subset(column, ("is_number", "series")), "title": self.text(column["title"])}
 
-    def row(self, row: Node, indexes: Iterable[int]) -> Node:
-        return {**_subset(row, ("is_marked",)), "cells": [self.cell(row["cells"][index]) for index in indexes]}
+    def row(self, row: Node, columns: Sequence[Node], indexes: Iterable[int]) -> Node:
+        cells = [self.cell(row["cells"][index], bool(columns[index].get("is_number"))) for index in indexes]
+        return {**_subset(row, ("is_marked",)), "cells": cells}
 
-    def cell(self, cell: Node) -> Node:
+    def cell(self, cell: Node, is_number: bool) -> Node:
         if not self.is_allowed(cell):
             return {"text": HIDDEN, "role": HIDDEN}
-        projected = {**_subset(cell, ("role", "series")), "text": self.text(cell["text"])}
+        projected = {
+            **_subset(cell, ("role", "series")),
+            "text": self.value(cell["text"]) if is_number else self.text(cell["text"]),
+        }
         projected |= {name: self.value(cell[name]) for name in ("exact", "unit") if name in cell}
         if "tags" in cell:
             projected["tags"] = [self.text(tag) for tag in cell["tags"]]

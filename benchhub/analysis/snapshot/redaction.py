@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -34,6 +34,18 @@ BLANK_LETTERS = frozenset("\u115f\u1160\u2800")
 # Words that stand behind the names of many people's hosts, and give nobody away.
 GENERIC = frozenset(
     ("local", "localdomain", "lan", "home", "internal", "intranet", "private", "corp", "test", "co", "com")
+)
+# A host that nobody chose for a page may be called by a word that is in every text.
+SHORTEST_TELLING = 5
+ORDINARY = frozenset(
+    (
+        *("archive", "backup", "baseline", "bench", "benchmark", "buffers", "cache", "checkpoint", "client", "clients"),
+        *("cluster", "commit", "database", "driver", "hardware", "latency", "local", "localhost", "machine", "master"),
+        *("measure", "median", "memory", "monitor", "pgbench", "pooler", "postgres", "postgresql", "primary", "prices"),
+        *("production", "query", "reads", "repeat", "replica", "restart", "server", "settings", "settle", "staging"),
+        *("standby", "storage", "system", "tables", "target", "throughput", "tuned", "tuning", "vacuum", "warmup"),
+        *("worker", "workload", "write", "writes"),
+    )
 )
 
 
@@ -99,7 +111,7 @@ class Redactor:
             for span in addresses.spans(plain):
                 yield (*_whole(plain, span), HIDDEN)
         if self.with_machines:
-            yield from ((*span, HIDDEN) for span in machines.spans(plain))
+            yield from ((*_whole(plain, span), HIDDEN) for span in machines.spans(plain))
 
 
 def plain_of(text: str) -> Plain:
@@ -142,9 +154,23 @@ def _form(name: str) -> str:
 
 
 def names_in(text: str, names: Iterable[str]) -> list[str]:
-    """Return those of the names that a text may hold, in any spelling: a short one also where it is part of a word."""
-    form = _form(text)
-    return [name for name in names if (name_form := _form(name)) and name_form in form]
+    """Return those of the names that a redactor would find in a text; of two at one place the longer.
+
+    Names that are ordinary words are never among them.
+    """
+    texts = [plain_of(part).text for part in (text, *(inner for *_, inner in escapes.encoded(text)))]
+    whole = "\n".join(DROPPED.sub("", part) for part in texts)
+    forms = {name: form for name in names if not is_ordinary(name) and (form := _form(name)) and form in whole}
+    pattern = _pattern(forms.values())
+    matches = chain.from_iterable(map(pattern.finditer, texts)) if pattern else ()
+    found_forms = {DROPPED.sub("", match[0]) for match in matches}
+    return [name for name, form in forms.items() if form in found_forms]
+
+
+def is_ordinary(name: str) -> bool:
+    """Tell whether a name is a word of many texts: of benchmarks, settings and steps, or of less than five letters."""
+    form = _form(name)
+    return form in ORDINARY or (form.isalpha() and len(form) < SHORTEST_TELLING)
 
 
 def _names(node: Node) -> Iterator[Name]:
@@ -167,8 +193,8 @@ def _domains(host: str) -> Iterator[str]:
             yield ".".join(domain)
 
 
-def _pattern(names: Mapping[str, Name]) -> re.Pattern[str] | None:
-    """Return a pattern of any of the names, the longest first, so that one that holds another goes as a whole."""
+def _pattern(names: Collection[str]) -> re.Pattern[str] | None:
+    """Return a pattern of any of these forms, the longest first, so that one that holds another goes as a whole."""
     parts = [_name_pattern(form) for form in sorted(names, key=len, reverse=True)]
     if not parts:
         return None
@@ -181,7 +207,7 @@ def _name_pattern(form: str) -> str:
     pattern = BETWEEN.join(map(re.escape, form))
     if len(form) >= LONG_NAME:
         return pattern
-    return rf"(?<![^\W_]){pattern}(?![^\W_])"
+    return rf"(?<![^\W_]){pattern}(?![^\W_])" if form[0].isalnum() else rf"{pattern}(?![^\W_])"
 
 
 def _whole(plain: str, span: tuple[int, int]) -> tuple[int, int]:

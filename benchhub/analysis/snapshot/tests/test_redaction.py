@@ -2,14 +2,17 @@
 
 import random
 import unicodedata
+from base64 import b64encode
 
 import pytest
 
-from benchhub.analysis.snapshot import addresses, nodes
-from benchhub.analysis.snapshot.redaction import Redactor, plain_of
+from benchhub.analysis.snapshot import addresses, escapes, machines, nodes
+from benchhub.analysis.snapshot.redaction import Redactor, names_in, plain_of
 from benchhub.analysis.snapshot.settings import is_shown, shown, shown_of_kernel, shown_of_os
 
 HOST = [nodes.name("host", "Straße-Host.rack.example.org", "host A"), nodes.name("host", "quokka", "host B")]
+# A host's name across the end of its first line of 76 letters, which stand for 57 bytes.
+WRAPPED = b64encode(b"." * 53 + b" quokka " + b"." * 20).decode()
 
 
 def hidden(text, *names, classes=("host", "address")):
@@ -66,7 +69,9 @@ def test_what_only_looks_like_an_address_stays(text):
         "a.quokka.b", '"quokka"', "quo<br>kka", "%71uokka", "&#113;uokka", "\\u0071uokka", "stra%C3%9Fe-host",
         "%2571uokka", "&amp;amp;#113;uokka", "&#113uokka", "\\x71uokka", "stra\\xc3\\x9fe-host", "\\U00000071uokka",
         "\\161uokka", "\\ud835\\udc92uokka", "quo<wbr>kka", "quo\x08kka", "quo\u3164kka", "quo\u2800kka",
-        "cXVva2th", "aG9zdD1xdW9ra2EgcG9ydD0x", "71756f6b6b61",
+        "cXVva2th", "aG9zdD1xdW9ra2EgcG9ydD0x", "71756f6b6b61", "pre_71756f6b6b61", "0x71756f6b6b61",
+        "x-cXVva2th", "srv/cXVva2th/log", "aG9zdABxdW9ra2EAMQ==", "cQB1AG8AawBrAGEA",
+        WRAPPED[:76] + "\n" + WRAPPED[76:],
     ],
 )  # fmt: skip
 def test_a_host_is_hidden_in_each_spelling_with_its_domain(text):
@@ -89,6 +94,46 @@ def test_what_names_some_machine_or_person_is_hidden_with_the_hosts(text):
         "From hidden on"
     )
     assert hidden(text, classes=("vendor",)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TPS@p99 and 4.2ms@p95", "latency@p99.9", "900tps@peak", "Serial: 1234 TPS", "serial: 12.5 s", "serial: 12.5",
+        "Serial: 123456 TPS", "~tps/client", "rc.local", "threading.local()", "jdk.internal.misc.Unsafe", "/users/min",
+        "sun.local.py", "clients_1_2_4_8", "wal_1_2_4_8", "v1_2_4_8", "clients_1_2_4_8.csv", "p95 10.5 ms",
+        "PostgreSQL 10.5", "10.0.5", "user=12 %", "user time", "psql -U postgres", "user=postgres", "ssh -p 22",
+        "gcc -l pthread", "https://example.com/@docs",
+        "autovacuum_vacuum_cost_limit", "effective-io-concurrency/random_page_cost",
+        "3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e0000",
+    ],
+)  # fmt: skip
+def test_honest_texts_about_a_measurement_stay_with_a_short_address_known(text):
+    known = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
+    assert hidden(text, *known) == text
+
+
+@pytest.mark.parametrize("text", ["host=10.5", "mara@10.5", "http://10.0.5/x", "10.0.0.5", "ip_10_0_0_5"])
+def test_a_short_form_of_a_known_address_is_hidden_where_a_host_is_named(text):
+    known = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
+    assert not set(hidden(f"On {text} now", *known)) & set("0123456789")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("db.corp.acme.com", "hidden"), ("db7.internal.acme.de:5433", "hidden"), ("db-1.local", "hidden"),
+        ("a.rds.amazonaws.com.cn", "hidden"), ("a.b.c.d.e.f.g.h.i.j.internal", "hidden"), ("nas.lan", "hidden"),
+        ("postgres://u:pa/ss@h1/x", "postgres://hidden/x"), ("postgres://u:p@ss@h1/x", "postgres://hidden@h1/x"),
+        (r"C:\Users\mara\x", r"C:\Users\hidden\x"), ("/Users/mara/x", "/Users/hidden/x"),
+        ("eui.0025385b71b00000", "hidden"), ("ssh -p 22 -l mara h1", "ssh -p 22 -l hidden h1"),
+        ("pgbench -c 8 -U mara", "pgbench -c 8 -U hidden"), ("user=mara", "user=hidden"), ("mara@p9", "mara@p9"),
+        ("10_0_0_5.rack.acme.net", "hidden"), ("Serial: 12345678", "Serial: hidden"),
+        ("serial: A1.2", "serial: hidden"),
+    ],
+)  # fmt: skip
+def test_the_whole_of_what_names_a_machine_or_an_account_goes(text, left):
+    assert hidden(f"On {text} now") == f"On {left} now"
 
 
 def test_accounts_in_urls_and_folders_are_hidden_with_the_hosts():
@@ -120,6 +165,21 @@ def test_a_long_text_of_nearly_addresses_takes_as_many_steps_as_it_has_character
     """Counted in spans that are looked at: no candidate begins within another one."""
     for text in (":" * 100_000, "1." * 100_000, "1-" * 100_000, "a:" * 100_000, "aa:" * 100_000):
         assert len(list(addresses.spans(text))) <= len(text) / 4
+
+
+def test_a_long_text_of_nearly_names_or_codes_is_looked_at_a_bounded_number_of_times():
+    """Counted in spans and in characters that are decoded, for each character of the text."""
+    for text in ("a." * 50_000, "a@" * 50_000, "~a/" * 30_000, "://a:" * 20_000, "psql -u " * 10_000, "a-" * 50_000):
+        assert len(list(machines.spans(text))) <= len(text) / 2
+    for text in ("abcdefgh/" * 10_000, "a" * 100_000, "7175" * 25_000, "cXVva2th-" * 10_000, "_" * 100_000):
+        assert sum(end - start for start, end, _ in escapes.encoded(text)) <= 24 * len(text)
+
+
+def test_a_name_is_held_as_a_whole_word_and_ordinary_words_are_none():
+    names = ["test", "db", "memory", "main", "otter", "db7", "kiln.example.org", "kiln"]
+    assert names_in("The latest otters use main memory; test db of db70.", names) == []
+    assert names_in("From OTTER, db7 to kiln.example.org", names) == ["otter", "db7", "kiln.example.org"]
+    assert names_in("in b3R0ZXIgbm93", names) == ["otter"]
 
 
 def test_settings_are_shown_by_an_allow_list_and_only_as_plain_values():

@@ -10,7 +10,7 @@ from django.db.models import Q
 from benchhub.analysis.snapshot import nodes
 from benchhub.analysis.snapshot.addresses import forms
 from benchhub.analysis.snapshot.nodes import Node
-from benchhub.analysis.snapshot.redaction import names_in
+from benchhub.analysis.snapshot.redaction import is_ordinary, names_in
 from benchhub.bench.models import System
 from benchhub.catalog.models import Host, Instance
 from benchhub.reports.comparison.comparison import Comparison
@@ -78,7 +78,9 @@ def _others(hosts: Sequence[Host], typed: Iterable[Node]) -> Iterator[Node]:
     text = "\n".join(node["text"] for node in typed)
     spellings = (part for row in rows for name in row for part in (name, _short(name)) if part not in EVERYWHERE)
     held = set(names_in(text, spellings))
-    names = ((name, _short(name), _short(address)) for name, address in rows)
+    names = (
+        [part for part in (name, _short(name), _short(address)) if not is_ordinary(part)] for name, address in rows
+    )
     yield from _aliases("host", "other host", (parts for parts in names if not held.isdisjoint(parts)))
     yield from _aliases("address", "other address", (_spellings(address) for _, address in rows if address in held))
 
