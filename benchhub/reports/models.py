@@ -82,7 +82,7 @@ class Snapshot(models.Model):
 
 
 class Projection(models.Model):
-    """A snapshot without what is hidden, made once by the rules that `redaction` counts. Append-only as snapshots are."""
+    """A snapshot without what is hidden, made once by the rules that `redaction` counts. Append-only as they are."""
 
     snapshot = models.ForeignKey(Snapshot, models.PROTECT, related_name="projections")
     hidden = ArrayField(models.CharField(max_length=12), default=list, blank=True)

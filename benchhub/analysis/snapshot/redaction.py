@@ -41,7 +41,7 @@ ORDINARY = frozenset(
     (
         *("archive", "backup", "baseline", "bench", "benchmark", "buffers", "cache", "checkpoint", "client", "clients"),
         *("cluster", "commit", "database", "driver", "hardware", "latency", "local", "localhost", "machine", "master"),
-        *("measure", "median", "memory", "monitor", "pgbench", "pooler", "postgres", "postgresql", "primary", "prices"),
+        *("measure", "median", "memory", "monitor", "pooler", "postgres", "postgresql", "primary", "prices"),
         *("production", "query", "reads", "repeat", "replica", "restart", "server", "settings", "settle", "staging"),
         *("standby", "storage", "system", "tables", "target", "throughput", "tuned", "tuning", "vacuum", "warmup"),
         *("worker", "workload", "write", "writes"),

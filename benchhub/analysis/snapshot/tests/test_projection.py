@@ -54,6 +54,14 @@ def test_a_hidden_name_gives_way_to_its_alias_wherever_it_stands():
     assert '"host A against host A"' in text
 
 
+def test_a_number_in_a_column_of_numbers_stays_and_words_beside_it_do_not():
+    columns = [nodes.column("TPS", is_number=True), nodes.column("Instance"), nodes.column("Host", is_number=True)]
+    row = nodes.row([nodes.cell("10.5"), nodes.cell("10.5"), nodes.cell("db1")])
+    full = document(nodes.table("t", "t", columns, [row]), names=[nodes.name("host", "10.5", "instance A")])
+    [projected] = blocks(project(full, ["host"]))[0]["rows"]
+    assert [cell["text"] for cell in projected["cells"]] == ["10.5", "instance A", "host A"]
+
+
 def test_a_short_name_is_replaced_as_a_word_alone_and_a_long_one_everywhere():
     names = [nodes.name("vendor", "Box", "machine A"), nodes.name("vendor", "Acmecorp", "machine B")]
     full = document(nodes.paragraph("Box, Boxes, box-2, box_3, AcmecorpDB"), names=names)

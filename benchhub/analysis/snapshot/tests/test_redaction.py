@@ -105,18 +105,18 @@ def test_what_names_some_machine_or_person_is_hidden_with_the_hosts(text):
         "PostgreSQL 10.5", "10.0.5", "user=12 %", "user time", "psql -U postgres", "user=postgres", "ssh -p 22",
         "gcc -l pthread", "https://example.com/@docs",
         "autovacuum_vacuum_cost_limit", "effective-io-concurrency/random_page_cost",
-        "3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e3b1f0a9c5d7e0000",
+        "3b1f0a9c5d7e" * 5,
     ],
 )  # fmt: skip
 def test_honest_texts_about_a_measurement_stay_with_a_short_address_known(text):
-    known = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
-    assert hidden(text, *known) == text
+    forms = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
+    assert hidden(text, *forms) == text
 
 
 @pytest.mark.parametrize("text", ["host=10.5", "mara@10.5", "http://10.0.5/x", "10.0.0.5", "ip_10_0_0_5"])
 def test_a_short_form_of_a_known_address_is_hidden_where_a_host_is_named(text):
-    known = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
-    assert not set(hidden(f"On {text} now", *known)) & set("0123456789")
+    forms = [nodes.name("address", form, "address A") for form in ("10.0.0.5", *addresses.forms("10.0.0.5"))]
+    assert not set(hidden(f"On {text} now", *forms)) & set("0123456789")
 
 
 @pytest.mark.parametrize(
