@@ -23,20 +23,31 @@ PSEUDO_FILESYSTEMS = re.compile(
 )
 VIRTUAL_DISK = re.compile(
     r"^(vd[a-z]|xvd[a-z]|zram|ram[0-9]|nbd|rbd|drbd|zd[0-9]|loop|dasd[a-z])|qemu|virtual|vbox|vmware|msft|virtio"
-    r"|persistentdisk|nvme_card-pd|elastic block sto|blockvolume|bhyve|\bxen\b"
+    r"|persistentdisk|nvme card-pd|elastic block sto|blockvolume|bhyve|\bxen\b"
     # DigitalOcean, Hetzner and Tencent; a 'LOGICAL VOLUME' is of a controller in the machine.
-    r"|^\w{1,64} (?:hc_)?volume$|\bcloud disk\b"
+    r"|^\w{1,64} (?:hc )?volume$|\bcloud disk\b"
     # What an array of disks gives out over a network: the array alone knows what lies below it.
     r"|iscsi|\blun\b|\bvdisk\b|lio-org|flasharray|3pardata|compellent vol|symmetrix|\bvraid\b|\bopen-v|\b2145\b"
     r"|powerstore|xtremapp|infinibox|flashsystem|eternus|\bmsa \d{4}|\b2107900|\b2810xiv|\bhsv\d{3}\b|universal xport"
     # Of 3PAR, Dorado, Nimble, EqualLogic, SANtricity and Hitachi AMS; and of PowerVM, Virtuozzo, SCST and SPDK.
-    r"|^\w{1,64} (?:vv|xsg1|server|100e-00|inf-01-00|df600f)$|\bvdasd\b|^ploop\d|\bscst|\bspdk\b",
+    r"|^\w{1,64} (?:vv|xsg1|server|100e-00|inf-01-00|df600f)$|\bvdasd\b|^ploop\d|\bscst|\bspdk\b"
+    # Of another machine's kernel, by NVMe over a network.
+    r"|^nvme\w{1,64} linux$",
     re.IGNORECASE,
 )
-# Controllers in the machine whose volumes the kernel calls rotating, as they do not say what they lie on.
-UNTOLD = re.compile(r"\bperc\b|raid|^mr\d{4}|^smc\d{4}", re.IGNORECASE)
-# By the start of the identifier that its maker gives a device of the mapper.
-MAPPED = {"LVM": "LVM", "CRYPT": "dm-crypt", "mpath": "multipath", "DMRAID": "dmraid", "VDO": "VDO"}
+# What lsblk calls a disk as well: floppies, what is made of other disks, and the parts of eMMC that hold no files.
+NO_DISK = re.compile(r"loop|ram[0-9]|sr[0-9]|dm-|md[0-9_]|fd[0-9]|bcache|zd[0-9]|mmcblk[0-9]{1,4}(?:boot|rpmb)")
+# Whose flag says rotating where nothing is told: volumes of controllers in the machine, and sticks and adapters of
+# USB. A model that calls itself an SSD contradicts it.
+UNTOLD = re.compile(
+    r"\bperc\b|raid|^mr\d{4}|^smc\d{4}|^arc-\d{4}|\busb|flash|cruzer|datatraveler|\b3\.[0-2] ?gen ?\d|(?<![a-z])ssd",
+    re.IGNORECASE,
+)
+# By the start of the identifier that its maker gives a device of the mapper; the longer one first.
+MAPPED = {
+    "CRYPT-VERITY": "dm-verity", "CRYPT-INTEGRITY": "dm-integrity", "CRYPT-SUBDEV": "dm-integrity",
+    "CRYPT": "dm-crypt", "LVM": "LVM", "mpath": "multipath", "DMRAID": "dmraid", "VDO": "VDO", "stratis": "Stratis",
+}  # fmt: skip
 # By the start of the name; what lies below a file or a volume of ZFS is not followed.
 NAMED = {"bcache": "bcache", "loop": "a file", "zd": "ZFS volume"}
 # Headings under which zpool lists what holds no data, and the kinds of what it makes of disks.
@@ -71,15 +82,15 @@ class Device:
     def layer(self) -> str:
         """Return what it makes of its parents; '' for a disk or a partition."""
         if self.name.startswith("dm-"):
-            return "" if self.kind.startswith("part") else MAPPED.get(self.kind.partition("-")[0], "device mapper")
+            mapped = (layer for start, layer in MAPPED.items() if self.kind.startswith(start))
+            return "" if self.kind.startswith("part") else next(mapped, "device mapper")
         if self.name.startswith("md"):
             return f"md {self.kind}".strip() if self.parents and not PARTITION.search(self.name) else ""
         return next((layer for start, layer in NAMED.items() if self.name.startswith(start)), "")
 
     @property
     def is_disk(self) -> bool:
-        is_other = re.match(r"loop|ram[0-9]|sr[0-9]|dm-|md[0-9_]|fd[0-9]|bcache|zd[0-9]", self.name)
-        return bool(self.number and not self.parents and not is_other)
+        return bool(self.number and not self.parents and not NO_DISK.match(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +114,8 @@ def _device(words: Sequence[str]) -> Device:
 
 
 def block_devices(lsblk: str, tree: Mapping[str, Device]) -> list[Facts]:
-    """Return the whole disks of `lsblk -P`, else of sysfs; loop devices are files, and of no account."""
-    rows = [row for row in map(_lsblk_row, lsblk.splitlines()[:MOST_LINES]) if row.get("TYPE") == "disk"]
+    """Return the whole disks of `lsblk -P`, else of sysfs; what is made of other disks or of files is none."""
+    rows = [row for row in map(_lsblk_row, lsblk.splitlines()[:MOST_LINES]) if _is_disk(row)]
     rows = rows or [_row_of_device(device) for device in tree.values() if device.is_disk]
     return [_disk(row) for row in rows if count(row.get("SIZE", ""), LARGEST)]
 
@@ -112,6 +123,10 @@ def block_devices(lsblk: str, tree: Mapping[str, Device]) -> list[Facts]:
 def _lsblk_row(line: str) -> dict[str, str]:
     values = re.findall(r'(?<![A-Z])([A-Z]{1,32})="([^"]*)"', line[:LONGEST_LINE])
     return {name: re.sub(r"\\x([0-7][0-9a-f])", lambda match: chr(int(match[1], 16)), value) for name, value in values}
+
+
+def _is_disk(row: Mapping[str, str]) -> bool:
+    return row.get("TYPE") == "disk" and not NO_DISK.match(row.get("NAME", ""))
 
 
 def _row_of_device(device: Device) -> dict[str, str]:
@@ -126,10 +141,11 @@ def _disk(row: Mapping[str, str]) -> Facts:
     name, model = row.get("NAME", "")[:64], row.get("MODEL", "").strip()[:256]
     disk = {"name": name, "size_bytes": int(row["SIZE"]), "scheduler": row.get("SCHED", "")[:64], "model": model}
     # The flag of a disk that a hypervisor made up says nothing of what lies below it; the kernel sets it as it likes.
-    if VIRTUAL_DISK.search(f"{name} {model}"):
+    words = model.replace("_", " ")  # udev writes blanks so
+    if VIRTUAL_DISK.search(f"{name} {words}"):
         return {**disk, "is_virtual": True}
     rotational = row.get("ROTA")
-    if rotational == "1" and UNTOLD.search(model):
+    if rotational == "1" and UNTOLD.search(words):
         return disk
     return {**disk, "is_rotational": rotational == "1"} if rotational in ("0", "1") else disk
 

@@ -65,6 +65,22 @@ def test_a_file_system_is_followed_to_what_it_rests_on(line, number, ground):
     assert mount(line, number) == ground
 
 
+@pytest.mark.parametrize(
+    ("kind", "layer"),
+    [
+        ("CRYPT-VERITY-8ef4-usr", "dm-verity"),
+        ("CRYPT-INTEGRITY-pg", "dm-integrity"),
+        ("CRYPT-SUBDEV-0a-pg_dif", "dm-integrity"),
+        ("CRYPT-PLAIN-pg", "dm-crypt"),
+        ("stratis-1-private-0a-flex-thindata", "Stratis"),
+        ("", "device mapper"),
+        ("part2-mpath-3600", ""),
+    ],
+)
+def test_a_device_of_the_mapper_is_called_what_its_maker_makes(kind, layer):
+    assert devices(f"dm-0|253:0|{kind}|pg|sda|800|1||")["dm-0"].layer == layer
+
+
 def test_layers_that_are_said_to_be_of_each_other_end():
     tree = devices("dm-0|253:0|LVM-a|a|dm-1|1|0||\ndm-1|253:1|LVM-b|b|dm-0|1|0||")
     [row] = filesystems("/dev/mapper/a /pg xfs rw 0 0", "", "", tree)
@@ -99,11 +115,26 @@ def test_disks_are_of_sysfs_where_there_is_no_lsblk():
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [("vda", ""), ("sda", "QEMU\\x20HARDDISK"), ("sda", "Virtual disk"), ("nvme0n1", "nvme_card-pd"), ("zram0", "")],
+    [
+        ("vda", ""),
+        ("sda", "QEMU\\x20HARDDISK"),
+        ("sda", "Virtual disk"),
+        ("nvme0n1", "nvme_card-pd"),
+        ("zram0", ""),
+        # Written by udev, and the other end of a network.
+        ("nvme1n1", "Amazon_Elastic_Block_Store"),
+        ("nvme1n1", "Linux"),
+    ],
 )
 def test_a_disk_that_is_made_up_is_not_said_to_rotate_or_not(name, model):
     [disk] = block_devices(LSBLK.format(name, 1, model), {})
     assert disk["is_virtual"] and "is_rotational" not in disk
+
+
+@pytest.mark.parametrize("name", ["fd0", "bcache0", "zd16", "loop3", "mmcblk0boot1", "mmcblk0rpmb"])
+def test_what_lsblk_calls_a_disk_and_holds_no_files_of_its_own_is_none(name):
+    disks = block_devices("\n".join(LSBLK.format(disk, 1, "") for disk in (name, "mmcblk0")), {})
+    assert [disk["name"] for disk in disks] == ["mmcblk0"]
 
 
 @pytest.mark.parametrize("flag", ["", "x", "2"])
@@ -159,15 +190,23 @@ def test_a_volume_of_an_array_or_a_cloud_is_not_said_to_rotate(model):
     assert disk["is_virtual"] and "is_rotational" not in disk
 
 
-@pytest.mark.parametrize("model", ["PERC H730P Mini", "MR9361-8i", "SMC3108", "ServeRAID M5210"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "PERC H730P Mini", "MR9361-8i", "SMC3108", "ServeRAID M5210", "ARC-1882-VOL#000",
+        "Ultra_USB_3.0", "Flash Disk", "SanDisk 3.2Gen1", "INTEL SSDSC2CT06", "Lexar_SSD_NS100",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("flag", [0, 1])
-def test_a_controller_that_does_not_say_what_its_volumes_lie_on_is_believed_that_they_do_not_rotate(model, flag):
+def test_a_device_that_does_not_say_what_it_lies_on_is_believed_only_that_it_does_not_rotate(model, flag):
     [disk] = block_devices(LSBLK.format("sda", flag, model.replace(" ", "\\x20")), {})
     assert disk.get("is_rotational") is (None if flag else False)
     assert "is_virtual" not in disk
 
 
-@pytest.mark.parametrize("model", ["ST4000NM0035-1V4", "WDC WD40EFRX-68N", "HUS726T6TALE6L4", "MG08SCA16TE"])
+@pytest.mark.parametrize(
+    "model", ["ST4000NM0035-1V4", "WDC_WD40EFRX-68N", "ST1000LX015 SSHD", "HUS726T6TALE6L4", "MG08SCA16TE"]
+)
 def test_a_disk_that_rotates_is_said_to(model):
     [disk] = block_devices(LSBLK.format("sda", 1, model.replace(" ", "\\x20")), {})
     assert disk["is_rotational"] and "is_virtual" not in disk
