@@ -12,7 +12,11 @@ from runners.tools import Tool, programs
 from runners.tools.printed import added_text, cut_text, printed_text
 
 NO_RESULT = "It is not the output of a run that ended well."
-ENGLISH = "number of transactions actually processed: "
+# Lines by which a summary is in English, also where its head is cut off.
+ENGLISH = re.compile(
+    r"^(?:number of transactions actually processed: |tps = [0-9.]{1,40} \((?:including|excluding|without) )",
+    re.MULTILINE,
+)
 RATE = re.compile(r"^tps = [0-9]{1,15}(,)?", re.MULTILINE)
 
 
@@ -66,8 +70,11 @@ def _other_locale(text: str) -> str:
         return ""
     if rate[1]:
         return "Its numbers have decimal commas, which are not read: run pgbench with LC_ALL=C."
-    is_english = text.startswith(ENGLISH) or f"\n{ENGLISH}" in text
-    return "" if is_english else "It is not in English, and no other language is read: run pgbench with LC_ALL=C."
+    return (
+        ""
+        if ENGLISH.search(text)
+        else "It is not in English, and no other language is read: run pgbench with LC_ALL=C."
+    )
 
 
 def _other_program(output: Outputs, spec: RunSpec) -> str:

@@ -24,3 +24,12 @@ def test_a_message_of_a_script_is_no_report_with_something_before_it(stderr, pre
     sentences = [text for _, text in texts.faults(outputs, UNLOGGED, PGBENCH.parse(UNLOGGED, outputs))]
     assert len(sentences) == bool(prefix)
     assert all(f"before 'progress:' stands '{prefix}'." in text for text in sentences)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_summary_without_its_head_is_cut_off_and_not_of_another_language(lines):
+    stdout = b"".join(recorded("18", "plain").stdout.splitlines(keepends=True)[-lines:])
+    outputs = Outputs(0, stdout, b"")
+    [(_, sentence)] = texts.faults(outputs, UNLOGGED, PGBENCH.parse(UNLOGGED, outputs))
+    assert "cut off" in sentence
+    assert "not in English" not in sentence
