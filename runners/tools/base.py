@@ -18,7 +18,15 @@ from typing import Any
 
 from runners.contract import Doubt, Outputs, RunResult, RunSpec
 from runners.tools.claims import SERVER_VERSION, Claim, Contradiction, Fact, contradictions
-from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, PublishedWorkload, Script
+from runners.tools.kinds import (
+    Description,
+    Expectation,
+    Kind,
+    PlannedSegment,
+    PublishedWorkload,
+    Script,
+    StatementLatency,
+)
 from runners.tools.parts import Part
 
 # What a parser may raise on outputs that make no sense: they come from machines and people that may be wrong.
@@ -180,6 +188,16 @@ class Tool(ABC):
     def planned_segments(self, parameters: Mapping[str, Any]) -> Sequence[PlannedSegment]:
         """Return the rates that follow on each other within a run; empty for a load that stays the same."""
         del parameters
+        return ()
+
+    def times_statements(self, parameters: Mapping[str, Any]) -> bool:
+        """Tell whether the load generator prints how long each statement took."""
+        del parameters
+        return False
+
+    def statement_latencies(self, stdout: str) -> Sequence[StatementLatency]:
+        """Return how long each statement took, in the order of the scripts; empty where none was timed."""
+        del stdout
         return ()
 
     def at_first_segment(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -166,6 +166,16 @@ class PlannedSegment:
     duration_s: int
 
 
+@dataclass(frozen=True, slots=True)
+class StatementLatency:
+    """How long a statement, or a command of a script, took on average; `failures` where the load generator counts."""
+
+    script: str
+    text: str
+    average_ms: float
+    failures: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """Facts that the numbers of a run must agree with, by its parameters.

@@ -36,7 +36,7 @@ from benchhub.ui.facts import Fact, Section, sections
 from runners import tools
 from runners.contract import READS_PER_LOOK
 from runners.tools import Tool
-from runners.tools.kinds import Script
+from runners.tools.kinds import Script, StatementLatency
 
 from . import figures
 from .beside import environment_differences, runs_beside, sources
@@ -56,6 +56,7 @@ from .settings import (
     unmet_settings,
 )
 from .spec import spec_facts
+from .statements import statement_rows
 from .timeline import figure, panels
 from .timeline.ghosts import ghosts_of
 from .timeline.segments import SegmentRow, segment_rows
@@ -201,6 +202,10 @@ class RunPage:
     @cached_property
     def types(self) -> list[tuple[Type, dict[str, float | None]]]:
         return type_rows(self.result, self._histograms, self.run.spec) if self.result else []
+
+    @cached_property
+    def statements(self) -> Sequence[StatementLatency]:
+        return statement_rows(self.run, self.result.attempt, self.evidence) if self.result else ()
 
     @cached_property
     def segments(self) -> list[SegmentRow]:

@@ -66,6 +66,17 @@ def option(default: Any, **description: Any) -> Any:
     return field(default=default, metadata={KEY: Option(**description)})
 
 
+def times_statements() -> Any:
+    """Return the field of whether pgbench takes the time of each statement as well."""
+    question = Switch(
+        name="statement_latencies",
+        label="Latency by statement",
+        help_text="The run's page has the average of each statement. To take its time costs pgbench a little CPU (-r).",
+    )
+    words = "latencies by statement"
+    return option(False, feature=words, argument="-r", words=words, question=question)
+
+
 def option_of(parameter: Field[Any]) -> Option | None:
     """Return the description of a dataclass's field; None for one that has none."""
     return parameter.metadata.get(KEY)

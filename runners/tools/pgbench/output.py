@@ -15,6 +15,7 @@ from typing import Any
 
 from runners.contract import Measure
 from runners.tools.claims import CLIENT_VERSION, DURATION, SERVER_VERSION
+from runners.tools.kinds import StatementLatency
 from runners.tools.parts import Layout
 from runners.tools.printed import unread_lines
 
@@ -78,6 +79,12 @@ LAYOUT = Layout(
 
 SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in LINES}
 UNITS = {name: unit for name, unit, _ in LINES}
+# Of the report by statement (-r): the average, from 15 on the failures, then the retries where there may be some.
+STATEMENT_LINE = re.compile(
+    r"[ \t]{1,20}(\d{1,9}\.\d{1,6})(?: {1,20}(\d{1,15})(?: {1,20}\d{1,15})?)?[ \t]{1,2}(\S.{0,999})"
+)
+STATEMENTS_BEGIN = re.compile(r"(?: - )?statement latencies in milliseconds")
+MOST_STATEMENTS = 1000
 # What the lines that hold measures begin with, up to where their form varies or their number stands.
 BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
@@ -203,6 +210,18 @@ def _numbers(line: str) -> Iterator[float]:
     for name, line_of in SUMMARY_LINES.items():
         if match := line_of.match(line):
             yield 0.0 if name == "latency_stddev_ms" else float(match[1])
+
+
+def statement_latencies(stdout: str) -> Iterator[StatementLatency]:
+    """Yield how long each statement took, the first MOST_STATEMENTS; nothing without pgbench's report by statement."""
+    script, is_report, count = "", False, 0
+    for line in stdout.split("\n"):
+        if title := SCRIPT_LINE.fullmatch(line):
+            script = title[1]
+        match = STATEMENT_LINE.fullmatch(line) if is_report else None
+        is_report = match is not None or STATEMENTS_BEGIN.match(line) is not None
+        if match and (count := count + 1) <= MOST_STATEMENTS:
+            yield StatementLatency(script, match[3], float(match[1]), int(match[2]) if match[2] else None)
 
 
 def other_servers(stdout: str) -> tuple[str, ...]:

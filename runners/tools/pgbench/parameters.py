@@ -12,7 +12,7 @@ from typing import Any
 from runners.contract import RunSpec
 from runners.tools.kinds import Choice, Switch, WholeNumber, chosen_from
 
-from .options import OLDEST, Option, Version, option, option_of
+from .options import OLDEST, Option, Version, option, option_of, times_statements
 from .pacing import options as pacing
 from .pacing import reserved
 from .pacing.shape import Shape
@@ -178,6 +178,7 @@ class Parameters:
             "(--failures-detailed).",
         ),
     )
+    statement_latencies: bool = times_statements()
     init: str = ""
 
     @property

@@ -12,7 +12,7 @@ from runners.tools import gaps, moments, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact, Version
 from runners.tools.histogram import percentile_us
-from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script
+from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script, StatementLatency
 from runners.tools.parts import Part, refusal
 from runners.tools.printed import main_errors, printed_text, text_of
 from runners.tools.sampling import as_logged
@@ -148,6 +148,12 @@ class Pgbench(Tool):
         planned = pacing.shape_of(parameters)
         segments = planned.segments if planned else ()
         return [PlannedSegment(segment.rate_tps, segment.duration_s) for segment in segments]
+
+    def times_statements(self, parameters: Mapping[str, Any]) -> bool:
+        return bool(parameters.get("statement_latencies"))
+
+    def statement_latencies(self, stdout: str) -> Sequence[StatementLatency]:
+        return tuple(output.statement_latencies(printed_text(stdout.encode())))
 
     def at_first_segment(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         if (planned := pacing.shape_of(parameters)) is None:

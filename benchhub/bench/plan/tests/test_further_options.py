@@ -168,6 +168,7 @@ def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload
         {"connect_each": True},
         {"max_tries": 2},
         {"failures_detailed": True},
+        {"statement_latencies": True},
         {"think_ms": 50},
         {"load_shape": SHAPE},
     ):

@@ -23,10 +23,12 @@ OPTIONS = {
     "connect_each": True,
     "max_tries": 3,
     "failures_detailed": True,
+    "statement_latencies": True,
 }
 APART = (
     "fill factor 90%; foreign keys; unlogged tables; 4 partitions; partitioned by hash; "
-    "a connection for each transaction; up to 3 tries of a transaction; failures by their cause"
+    "a connection for each transaction; up to 3 tries of a transaction; failures by their cause; "
+    "latencies by statement"
 )
 
 

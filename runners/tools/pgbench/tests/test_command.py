@@ -122,8 +122,9 @@ def test_the_options_of_the_load_are_passed_on() -> None:
         "connect_each": True,
         "max_tries": 3,
         "failures_detailed": True,
+        "statement_latencies": True,
     }
-    assert "-M prepared -P 1 -C -R 100 -L 2.5 --max-tries=3 --failures-detailed -b" in measure(parameters=parameters)
+    assert "-M prepared -P 1 -C -R 100 -L 2.5 --max-tries=3 --failures-detailed -r -b" in measure(parameters=parameters)
 
 
 def test_the_load_makes_the_data_set_then_vacuums_each_table() -> None:

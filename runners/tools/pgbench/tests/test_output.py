@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runners.contract import RunSpec
+from runners.tools.kinds import StatementLatency
 from runners.tools.pgbench.testing import (
     PGBENCH,
     SPEC,
@@ -325,3 +327,26 @@ def test_an_average_of_0_of_a_run_with_a_duration_is_held_against_its_rate(line:
     result = PGBENCH.parse(UNLOGGED, printing(text))
     assert result.measures["latency_average_ms"].value == 0
     assert not any("prints 0 as its average latency" in remark for remark in result.remarks)
+
+
+def test_the_report_by_statement_is_read_as_each_version_prints_it() -> None:
+    folder = Path(__file__).parents[2] / "recorded" / "ended" / "16-one_killed_per_statement"
+    rows = PGBENCH.statement_latencies((folder / "out.log").read_text())
+    assert len(rows) == 11
+    assert rows[0] == StatementLatency("", "\\set aid random(1, 100000 * :scale)", 0.001, 0)
+    assert (rows[4].text, rows[4].average_ms) == ("BEGIN;", 0.163)
+    # Two scripts with retries, as by 15; and one as by 9.4, by tabs and without failures.
+    several = (
+        "SQL script 1: a.sql\n - statement latencies in milliseconds, failures and retries:\n"
+        "         0.500           1           7  SELECT 1;\nSQL script 2: b.sql\n"
+        " - statement latencies in milliseconds, failures and retries:\n"
+        "         1.250           0           0  SELECT 2, 3;\n"
+    )
+    assert PGBENCH.statement_latencies(several) == (
+        StatementLatency("a.sql", "SELECT 1;", 0.5, 1), StatementLatency("b.sql", "SELECT 2, 3;", 1.25, 0),
+    )  # fmt: skip
+    old = "statement latencies in milliseconds:\n\t0.003097\t\\set n 1\n\t0.250000\tEND;\n"
+    assert [(row.text, row.failures) for row in PGBENCH.statement_latencies(old)] == [
+        ("\\set n 1", None), ("END;", None),
+    ]  # fmt: skip
+    assert PGBENCH.statement_latencies(recorded("16", "plain").stdout.decode()) == ()

@@ -205,6 +205,7 @@ def test_a_workload_says_what_sets_it_apart_and_nothing_of_what_is_the_default()
         "connect_each": True,
         "max_tries": 3,
         "failures_detailed": True,
+        "statement_latencies": True,
     }
     description = PGBENCH.describe({**SPEC.parameters, **every_one})
     assert description.peculiarities == (
@@ -216,6 +217,7 @@ def test_a_workload_says_what_sets_it_apart_and_nothing_of_what_is_the_default()
         "a connection for each transaction",
         "up to 3 tries of a transaction",
         "failures by their cause",
+        "latencies by statement",
     )
     assert description.label_note == "; ".join(description.peculiarities)
     assert PGBENCH.describe({"script": "select-only"}).peculiarities == ()
