@@ -13,7 +13,7 @@ from typing import Any
 
 from runners.ssh import Connections, Target
 
-from . import host
+from . import host, statements
 from .host import CHILDREN_COMMAND, HOST_COMMAND, quiet_command
 from .server import counted, json_values, missing, settings, wal_bytes
 from .sql import STATISTICS, snapshot_sql
@@ -29,7 +29,7 @@ MOST_REMARKS = 50
 class Snapshot:
     """A snapshot: `host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
     pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out. `is_held`
-    tells that somebody's run has changed settings of the server.
+    tells that somebody's run has changed settings of the server. `statements` are rows of pg_stat_statements.
     """
 
     host_first: Mapping[str, Any]
@@ -40,6 +40,7 @@ class Snapshot:
     wal_position: int | None
     system_identifier: str | None
     is_held: bool
+    statements: Mapping[str, Mapping[str, Any]]
     remarks: tuple[str, ...]
 
 
@@ -77,6 +78,7 @@ def parse_snapshot(text: bytes) -> Snapshot:
         wal_position=wal_bytes(values.get("wal_position", "")),
         system_identifier=values.get("system_identifier"),
         is_held=values.get("is_held", False),
+        statements=dict(statements.read(pairs)),
         remarks=(*list(dict.fromkeys(remarks))[:MOST_REMARKS], *missing(values)),
     )
 
@@ -85,7 +87,8 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     """Return the changes between two snapshots as plain data; for what is unknown there is a sentence in `remarks`.
 
     Keys: those of `host.deltas`; `restarted` (of PostgreSQL, in between); `wal_bytes`; one mapping of counters per
-    view of STATISTICS; `settings_changed`, names; `is_held`, where somebody's run had changed settings; `remarks`.
+    view of STATISTICS; `pg_stat_statements`, a list as of `statements.growth`; `settings_changed`, names; `is_held`,
+    where somebody's run had changed settings; `remarks`.
     """
     changes = host.deltas(before.host_last, after.host_first)
     remarks = list(dict.fromkeys((*before.remarks, *after.remarks, *changes.pop("remarks"))))
@@ -95,6 +98,8 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     for name in STATISTICS:
         if name in before.statistics and name in after.statistics:
             changes |= counted(name, before.statistics[name], after.statistics[name], remarks)
+    if before.server and (statements_run := statements.growth(before.statements, after.statements)):
+        changes["pg_stat_statements"] = statements_run
     changes |= _wal_delta(before, after, remarks)
     names = before.settings.keys() & after.settings.keys()
     changes |= {"is_held": True} if before.is_held or after.is_held else {}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from runners.server_settings.mark import IS_HELD_QUERY
 
+from . import statements
+
 # Each of one row.
 VIEWS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal")
 STATISTICS = (*VIEWS, "pg_stat_database")
@@ -51,7 +53,7 @@ SELECT 'is_held', to_json(({IS_HELD_QUERY}));
 def snapshot_sql() -> str:
     """Return psql text that prints one 'name|JSON' a line, of what this version of the server has."""
     views = [_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in VIEWS]
-    choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql()]
+    choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql(), statements.CHOICE]
     queries = "".join(_run_query(f"benchhub_{number}", choice) for number, choice in enumerate(choices))
     return WAIT_SQL + SERVER_SQL + queries
 

@@ -383,8 +383,12 @@ class RunPage:
     def facts(self) -> list[Section]:
         return environment_sections(self.found) if self.found else []
 
+    @property
+    def statement_counts(self) -> list[dict[str, Any]]:
+        return self._deltas.get("pg_stat_statements", [])
+
     @cached_property
     def deltas(self) -> list[Section]:
-        apart = ("os_settings", "server_settings", "is_held")
+        apart = ("os_settings", "server_settings", "is_held", "pg_stat_statements")
         deltas = {name: value for name, value in self._deltas.items() if name not in apart}
         return sections(("Differences", deltas)) if self.found else []

@@ -27,3 +27,15 @@ def test_the_statements_of_a_run_that_timed_them_stand_on_its_page_and_of_no_oth
         assertContains(response, '<data value="0.163"')
     else:
         assertNotContains(response, "Latency by statement")
+
+
+def test_what_pg_stat_statements_counted_is_a_table_of_its_own(planner):
+    run = testing.make_measured_run()
+    testing.with_everything(run)
+    run.found.deltas |= {
+        "pg_stat_statements": [{"query": "SELECT a_b < $1", "calls": 2.0, "rows": 3.0, "total_ms": 4.5}]
+    }  # fmt: skip
+    run.found.save()
+    response = planner.get(reverse("run", args=[run.pk]))
+    assertContains(response, "<code>SELECT a_b &lt; $1</code>", html=True, count=1)
+    assertContains(response, '<h2 id="statement-counts">')
