@@ -62,7 +62,7 @@ KERNEL_OPTIONS = re.compile(
 # A host has these only if it is built so: their absence is no gap in what was read.
 MAY_BE_ABSENT = (
     "cpu_governors", "dmi", "kernel_options", "drop_caches", "os_settings", "os_settings_absent", "virtualization",
-    "memory_modules", "servers",
+    "memory_modules", "memory_limit_bytes", "servers",
 )  # fmt: skip
 # A container sees the disks of its host as they are; every other sign is one of a virtual machine.
 CONTAINERS = {
@@ -120,6 +120,8 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     tools, uptime = pairs(sections.get("tools", "")), sections.get("uptime", "")
     platform = Platform(sections.get("architecture", ""), sections.get("kernel", ""))
     cpu, remarks = processor.read(sections, platform)
+    memory = texts.memory(sections.get("meminfo", ""))
+    limit_bytes = texts.memory_limit(sections.get("memory_limit", ""), memory.get("memory_bytes"))
     tree = storage.devices(sections.get("block_tree", ""))
     facts: Facts = {
         "username": sections.get("username"),
@@ -150,7 +152,8 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "tools": tools,
         "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
-        **texts.memory(sections.get("meminfo", "")),
+        "memory_limit_bytes": limit_bytes,
+        **memory,
     }
     if cpu.get("hypervisor") or cpu.get("virtualization_type") or set(facts["virtualization"]) - CONTAINERS:
         facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]

@@ -15,6 +15,7 @@ from .topology import Platform
 PPTT = "/sys/firmware/acpi/tables/PPTT"
 NODES, NODES_WITH_CPUS = "/sys/devices/system/node/online", "/sys/devices/system/node/has_cpu"
 MOST_PAIRS = 256
+MOST_GROUPS = 1024
 
 
 def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any], list[str]]:
@@ -101,14 +102,22 @@ def _nodes(lists: Mapping[str, str]) -> dict[str, int]:
 def _allowance(sections: Mapping[str, str], cpus: int | None) -> dict[str, Any]:
     """Return how many CPUs the account may use, by its set and by its quota, where that is fewer than there are."""
     allowed = cpu_list(sections.get("cpus_allowed", "").rpartition(":")[2])
-    quota, _, period = sections.get("cpu_quota", "").partition(" ")
-    quota_us, period_us = whole(quota), whole(period)
     facts: dict[str, Any] = {}
     if cpus and allowed and len(allowed) < cpus:
         facts["cpus_allowed"] = len(allowed)
-    if quota_us and period_us and quota_us < period_us * (cpus or MOST_CPUS):
-        facts["cpu_quota"] = round(quota_us / period_us, 3)
+    quotas = list(_quotas(sections.get("cpu_quota", "")))
+    if quotas and min(quotas) < (cpus or MOST_CPUS):
+        facts["cpu_quota"] = round(min(quotas), 3)
     return facts
+
+
+def _quotas(text: str) -> Iterator[float]:
+    """Yield the CPUs that each control group around the account gets the time of; nothing of one without a quota."""
+    for line in text.splitlines()[:MOST_GROUPS]:
+        quota, _, period = line.partition(" ")
+        quota_us, period_us = whole(quota), whole(period)
+        if quota_us and period_us:
+            yield quota_us / period_us
 
 
 def _differences(by_kernel: Counts, by_lscpu: Counts) -> Iterator[str]:

@@ -77,14 +77,32 @@ describe_cpus() {
         grep -i -E "^($names)[[:space:]]*:|^processor [0-9]+:" /proc/cpuinfo | cut -c 1-160 | head -n 32768
     fi
 }
-# Microseconds of CPU in a period of so many, or 'max': of a container, which sees its own control group as the root.
+# The folders of the account's control group in this hierarchy and of those around it, from the inside out. A container
+# sees its own as the root; the path is then of outside, and leads to no other folder.
+groups_of() {
+    path=$(sed -n "s/$1//p" /proc/self/cgroup | head -n 1 | cut -c 1-4096)
+    case $path/ in */../*) path= ;; esac
+    path=${path%/}
+    while [ -n "$path" ]; do
+        echo "$2$path"
+        path=${path%/*}
+    done
+    echo "$2"
+}
+version_1='[0-9]*:\([^:]*,\)\{0,1\}'
+# Microseconds of CPU in a period of so many, or 'max', for each group: the narrowest of them holds.
 quota_of_cpus() {
-    cat /sys/fs/cgroup/cpu.max && return
-    for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
-        quota=$(cat "$folder/cpu.cfs_quota_us") && period=$(cat "$folder/cpu.cfs_period_us") || continue
-        if [ "$quota" = -1 ]; then quota=max; fi
-        echo "$quota $period"
-        return
+    groups_of '^0::' /sys/fs/cgroup | while IFS= read -r folder; do cat "$folder/cpu.max"; done
+    for mount in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
+        groups_of "^${version_1}cpu\(,[^:]*\)\{0,1\}:" "$mount"
+    done | while IFS= read -r folder; do
+        quota=$(cat "$folder/cpu.cfs_quota_us") && period=$(cat "$folder/cpu.cfs_period_us") && echo "$quota $period"
+    done
+}
+limit_of_memory() {
+    groups_of '^0::' /sys/fs/cgroup | while IFS= read -r folder; do cat "$folder/memory.max"; done
+    groups_of "^${version_1}memory\(,[^:]*\)\{0,1\}:" /sys/fs/cgroup/memory | while IFS= read -r folder; do
+        cat "$folder/memory.limit_in_bytes"
     done
 }
 section username; id -un
@@ -113,6 +131,7 @@ show cpuinfo describe_cpus
 show cpus_allowed grep Cpus_allowed_list /proc/self/status
 show cpu_quota quota_of_cpus
 show meminfo cat /proc/meminfo
+show memory_limit limit_of_memory
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 section block_tree; tree_of_disks 2> /dev/null | head -n 8192
 section mount_numbers; cut -d ' ' -f 3,5 /proc/self/mountinfo 2> /dev/null

@@ -107,6 +107,14 @@ class Host(models.Model):
         except ImproperlyConfigured:
             return False
 
+    @property
+    def usable_memory_bytes(self) -> int | None:
+        """Return the memory that programs of the account may use, by its control groups; None where nobody knows it."""
+        memory_bytes, limit_bytes = (self.facts.get(name) for name in ("memory_bytes", "memory_limit_bytes"))
+        if not isinstance(memory_bytes, int):
+            return None
+        return min(memory_bytes, limit_bytes) if isinstance(limit_bytes, int) else memory_bytes
+
     def runs_under_way(self) -> list[int]:
         """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
         keys: set[int] = set()

@@ -146,7 +146,9 @@ def test_a_container_that_sees_some_cpus_of_its_host_counts_those():
         range(64), physical_package_id=lambda cpu: cpu // 32, core_id=lambda cpu: cpu % 32, thread_siblings_list=str
     )
     assert shape(facts(rows, {ONLINE: "0-3"})[0]) == (4, 4, 1, 4, 1)
-    cpu, remarks = facts(rows, {ONLINE: "0-63"}, cpus_allowed="Cpus_allowed_list:\t0-7", cpu_quota="150000 100000")
+    cpu, remarks = facts(
+        rows, {ONLINE: "0-63"}, cpus_allowed="Cpus_allowed_list:\t0-7", cpu_quota="max 100000\n150000 100000\n-1 100000"
+    )
     assert (cpu["cpus"], cpu["cpus_allowed"], cpu["cpu_quota"]) == (64, 8, 1.5)
     assert remarks == [
         "Programs of this account may run on 8 of the 64 CPUs only.",

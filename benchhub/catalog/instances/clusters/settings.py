@@ -113,6 +113,6 @@ def _server(cluster: Cluster, server: ClusterParameters, names: Iterable[str]) -
         version=cluster.instance.build.version,
         parameters={name: parameter(name, rows[name]) for name in wanted_names if name in rows},
         libraries=server.libraries,
-        memory_bytes=host.facts.get("memory_bytes") if host else None,
+        memory_bytes=host.usable_memory_bytes if host else None,
         wal_segment_mib=cluster.wal_segment_mib,
     )

@@ -1,0 +1,53 @@
+"""What control groups let an account use, by the probe's own shell on files of both versions."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runners.facts import texts
+
+PROBE = (Path(__file__).parents[2] / "target" / "probe.sh").read_text()
+FUNCTIONS = PROBE[PROBE.index("groups_of() {") : PROBE.index("section username")]
+VERSION_1 = {
+    "proc/self/cgroup": "7:memory:/user.slice/a b\n4:cpuacct,cpu:/user.slice\n1:name=systemd:/\n0::/\n",
+    "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
+    "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+    "sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.cfs_quota_us": "250000",
+    "sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.cfs_period_us": "100000",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+    "sys/fs/cgroup/memory/user.slice/a b/memory.limit_in_bytes": "1073741824",
+}
+VERSION_2 = {
+    "proc/self/cgroup": "0::/user.slice/a.scope\n",
+    "sys/fs/cgroup/user.slice/cpu.max": "250000 100000",
+    "sys/fs/cgroup/user.slice/a.scope/cpu.max": "max 100000",
+    "sys/fs/cgroup/user.slice/memory.max": "1073741824",
+    "sys/fs/cgroup/user.slice/a.scope/memory.max": "max",
+}
+# Of a container without a name space for its groups: the path is of its host, the folders are its own.
+CONTAINER = {
+    "proc/self/cgroup": "0::/../../docker/1\n",
+    "sys/fs/cgroup/cpu.max": "250000 100000",
+    "sys/fs/cgroup/memory.max": "1073741824",
+}
+
+
+@pytest.mark.parametrize("files", [VERSION_1, VERSION_2, CONTAINER])
+def test_the_narrowest_group_around_the_account_counts(tmp_path, files):
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    shell = FUNCTIONS.replace("/sys/fs", f"{tmp_path}/sys/fs").replace("/proc/self", f"{tmp_path}/proc/self")
+
+    def printed(function):
+        return subprocess.run(["/bin/sh", "-c", shell + function], capture_output=True, text=True, check=False).stdout
+
+    assert "250000 100000" in printed("quota_of_cpus").splitlines()
+    assert texts.memory_limit(printed("limit_of_memory"), 64 << 30) == 1 << 30
+
+
+@pytest.mark.parametrize("text", ["", "max\n", "9223372036854771712\n", "-1\nx y\n0\n"])
+def test_no_limit_or_one_beyond_the_memory_is_none(text):
+    assert texts.memory_limit(text, 64 << 30) is None
