@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import QuerySet
 
-from benchhub.bench.models import Attempt, Evidence
+from benchhub.bench.models import Attempt, Evidence, Run
+from runners import tools
+from runners.tools.kinds import StatementLatency
 
-COMMAND_FILE = "command.sh"
+COMMAND_FILE, PRINTED_FILE = "command.sh", "out.log"
 
 
 def newest_first(run: int, name: str, attempt: int | None = None) -> QuerySet[Evidence]:
@@ -29,3 +31,13 @@ def command_line(script: str, program: str) -> str:
     _, _, step = script.rpartition("\nstep load\n" if "\nstep load\n" in script else "\nstep measure\n")
     lines = [line for line in step.partition("\ncode=$?")[0].splitlines() if program and program in line]
     return lines[-1].removesuffix(" || rc=$?") if lines else ""
+
+
+def statement_rows(run: Run, attempt: Attempt, files: Iterable[Evidence]) -> Sequence[StatementLatency]:
+    """Return the statements of an attempt; empty where none was timed, or its output has moved to the archive."""
+    tool = tools.get(run.spec["tool"])
+    if not tool.times_statements(run.spec.get("parameters") or {}):
+        return ()
+    keys = [file.pk for file in files if file.name == PRINTED_FILE and file.attempt_id == attempt.pk]
+    printed = Evidence.objects.filter(pk__in=keys, archived_at=None).first()
+    return tool.statement_latencies(printed.text) if printed else ()

@@ -40,7 +40,7 @@ from runners.tools.kinds import Script, StatementLatency
 
 from . import figures
 from .beside import environment_differences, runs_beside, sources
-from .evidence import command_line, command_text
+from .evidence import command_line, command_text, statement_rows
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
 from .series import SeriesGroup, is_zero, metric_words, series_groups
@@ -56,7 +56,6 @@ from .settings import (
     unmet_settings,
 )
 from .spec import spec_facts
-from .statements import statement_rows
 from .timeline import figure, panels
 from .timeline.ghosts import ghosts_of
 from .timeline.segments import SegmentRow, segment_rows
