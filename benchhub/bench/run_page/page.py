@@ -384,7 +384,8 @@ class RunPage:
 
     @property
     def statement_counts(self) -> list[dict[str, Any]]:
-        return self._deltas.get("pg_stat_statements", [])
+        rows: list[dict[str, Any]] = self._deltas.get("pg_stat_statements", [])
+        return rows
 
     @cached_property
     def deltas(self) -> list[Section]:
