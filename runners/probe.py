@@ -120,8 +120,6 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     tools, uptime = pairs(sections.get("tools", "")), sections.get("uptime", "")
     platform = Platform(sections.get("architecture", ""), sections.get("kernel", ""))
     cpu, remarks = processor.read(sections, platform)
-    memory = texts.memory(sections.get("meminfo", ""))
-    limit_bytes = texts.memory_limit(sections.get("memory_limit", ""), memory.get("memory_bytes"))
     tree = storage.devices(sections.get("block_tree", ""))
     facts: Facts = {
         "username": sections.get("username"),
@@ -130,13 +128,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "architecture": platform.architecture,
         "cpu": cpu,
         "block_devices": storage.block_devices(sections.get("block_devices", ""), tree),
-        "filesystems": storage.filesystems(
-            sections.get("mounts", ""),
-            sections.get("filesystem_sizes", ""),
-            sections.get("mount_numbers", ""),
-            tree,
-            storage.zfs_pools(sections.get("zfs_pools", "")),
-        ),
+        "filesystems": _filesystems(sections, tree),
         "dmi": _by_file(sections.get("dmi", "")),
         "transparent_huge_pages": _choices(sections.get("transparent_huge_pages", "")),
         "cpu_governors": sections.get("cpu_governors", "").split(),
@@ -152,14 +144,26 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "tools": tools,
         "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
-        "memory_limit_bytes": limit_bytes,
-        **memory,
+        **_memory(sections),
     }
     if cpu.get("hypervisor") or cpu.get("virtualization_type") or set(facts["virtualization"]) - CONTAINERS:
         facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
     read_facts = {name: value for name, value in facts.items() if value or value == 0}
     remarks = list(dict.fromkeys(remarks))[:MOST_REMARKS]
     return {**read_facts, "missing": _missing(facts, read_facts), **({"remarks": remarks} if remarks else {})}
+
+
+def _filesystems(sections: Mapping[str, str], tree: Mapping[str, storage.Device]) -> list[Facts]:
+    """Return what is mounted, with what it lies on."""
+    mounts, sizes, numbers = (sections.get(name, "") for name in ("mounts", "filesystem_sizes", "mount_numbers"))
+    return storage.filesystems(mounts, sizes, numbers, tree, storage.zfs_pools(sections.get("zfs_pools", "")))
+
+
+def _memory(sections: Mapping[str, str]) -> Facts:
+    """Return the memory of the machine, and the limit of the account's control group where one holds."""
+    memory = texts.memory(sections.get("meminfo", ""))
+    limit_bytes = texts.memory_limit(sections.get("memory_limit", ""), memory.get("memory_bytes"))
+    return {"memory_limit_bytes": limit_bytes, **memory}
 
 
 def _servers(text: str) -> list[Facts]:

@@ -74,6 +74,7 @@ def _attributes(widget: Widget) -> str:
 
 def _value(value: Any) -> str:
     """Escape it as it is written everywhere, so that it comes back as it went: a number has no separators."""
+    # What is safe is a string too, which its class does not say.
     return value if isinstance(value, SafeData) else escape(value)  # type: ignore[return-value]
 
 
