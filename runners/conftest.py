@@ -21,17 +21,18 @@ from typing import Any
 
 import pytest
 
+from benchhub.embedded.ports import free_port
 from runners import job
 from runners.collection import Collected
 from runners.contract import Endpoint, Outputs, RunResult, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.keys import KeyPair, make_key_pair
 from runners.ssh import Connections, Target
+from runners.tests.patience import PATIENCE_S, widen
+from runners.tests.processes import until_wrapper_ended
 from runners.verdict import Look
 
 SSHD = "/usr/sbin/sshd"
-# Of a busy machine: who waits so long ends at once when it has happened.
-PATIENCE_S = 120
 # A load that goes on until its test calls `release`, or has forgotten it.
 HELD = "held=0; until [ -e released ] || [ $held -gt 6000 ]; do held=$((held + 1)); sleep 0.05; done"
 CONFIGURATION = """\
@@ -65,6 +66,12 @@ async def _with_closing(item: pytest.Function, arguments: dict[str, object]) -> 
     finally:
         if isinstance(connections := item.funcargs.get("connections"), Connections):
             await connections.close()
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pass no limit of production because the machine is busy; a test of a limit sets that one itself."""
+    widen(monkeypatch)
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,7 @@ def make_daemon(login: Login) -> Iterator[Callable[[], Daemon]]:
     def make() -> Daemon:
         folder = Path("/tmp") / f"bhsshd{secrets.token_hex(4)}"
         folder.mkdir(mode=0o755)
-        daemon = Daemon(folder, _free_port(), login.username, make_key_pair("tests"))
+        daemon = Daemon(folder, free_port(), login.username, make_key_pair("tests"))
         daemon.make_host_key()
         made.append(daemon)
         return daemon
@@ -227,12 +234,6 @@ def work(login: Login) -> Iterator[Path]:
 @pytest.fixture
 def attempt(work: Path) -> Attempt:
     return Attempt(run=f"run-{secrets.token_hex(8)}", number=1, work_directory=str(work))
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @dataclass(frozen=True)
@@ -345,7 +346,10 @@ class Bench:
         return await job.look(self.connections, self.target, self.attempt, offset=offset, out_offset=out_offset)
 
     async def ended(self) -> bool:
-        return await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=PATIENCE_S)
+        has_ended = await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=PATIENCE_S)
+        if has_ended:
+            await until_wrapper_ended(self.folder)
+        return has_ended
 
     async def collect(self, cap_bytes: int = 1 << 20) -> Collected:
         return await job.collect(self.connections, self.target, self.attempt, cap_bytes=cap_bytes)
@@ -353,9 +357,11 @@ class Bench:
     async def cancel(self, grace_s: int = 10, *, is_withdrawn: bool = False) -> None:
         place = (self.connections, self.target, self.attempt)
         await job.cancel(*place, grace_s=grace_s, is_withdrawn=is_withdrawn)
+        await until_wrapper_ended(self.folder)
 
     async def acknowledge(self, **further: int) -> None:
-        await job.acknowledge(self.connections, self.target, self.attempt, **further)
+        limits = {"timeout_s": PATIENCE_S, **further}
+        await job.acknowledge(self.connections, self.target, self.attempt, **limits)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for something to show in the attempt's folder."""

@@ -18,6 +18,7 @@ from runners.contract import Cluster, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
 from runners.probe import builds
 from runners.ssh import Connections
+from runners.tests.processes import until_wrapper_ended
 
 
 class Driver:
@@ -47,9 +48,10 @@ class Driver:
         return Attempt(f"run-{secrets.token_hex(4)}", 1, self.work)
 
     async def run(self, spec: RunSpec) -> Collected:
-        place = (self.connections, self.target, self.attempt())
+        place = (self.connections, self.target, attempt := self.attempt())
         assert await job.start(*place, spec) is StartOutcome.STARTED
         assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
+        await until_wrapper_ended(Path(self.work) / "runs" / attempt.run / "1")
         return await job.collect(*place, cap_bytes=1 << 24)
 
     @property

@@ -19,6 +19,7 @@ from runners.contract import Endpoint, RunSpec, ServerSettings
 from runners.job import Attempt, StartOutcome
 from runners.probe import builds
 from runners.server_settings.answer import LOG_FILE
+from runners.tests.processes import until_wrapper_ended
 
 
 class Driver:
@@ -55,6 +56,7 @@ class Driver:
     async def run(self, spec: RunSpec) -> Collected:
         place = await self.begun(spec)
         assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
+        await until_wrapper_ended(self.folder(place[2]))
         return await job.collect(*place, cap_bytes=1 << 24)
 
     async def until(self, is_so) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
-import time
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import util
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 
 from runners import confinement
 from runners.confinement import Unread, read
+from runners.conftest import HELD
 
 
 def test_a_reading_returns_and_raises_as_it_would_here():
@@ -64,10 +65,10 @@ def test_a_server_that_was_killed_is_followed_by_another():
     assert read(os.getppid) != server
 
 
-async def test_the_loop_turns_while_a_reading_goes_on():
-    reading = asyncio.create_task(confinement.apart(time.sleep, 0.5))
-    turns = 0
-    while not reading.done():
+async def test_the_loop_turns_while_a_reading_goes_on(tmp_path):
+    reading = asyncio.create_task(confinement.apart(subprocess.call, ["sh", "-c", f"cd {tmp_path}; {HELD}"]))
+    for _ in range(3):
         await asyncio.sleep(0.01)
-        turns += 1
-    assert turns > 1
+    assert not reading.done()
+    (tmp_path / "released").touch()
+    assert await reading == 0

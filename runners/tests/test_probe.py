@@ -1,7 +1,11 @@
+import os
 import re
+import time
+from contextlib import nullcontext
 
 import pytest
 
+from runners.os_settings.testing import settings_guarded
 from runners.probe import _version, _version_num, builds, facts_digest_input, parse_probe, probe
 
 DEBIAN_15 = "/usr/lib/postgresql/15/bin"
@@ -149,15 +153,17 @@ def test_versions_are_numbered_as_postgresql_numbers_them(text, version, number)
 
 @pytest.mark.target
 async def test_a_real_host_is_probed(connections, target):
-    facts = await probe(connections, target)
+    before_s = time.monotonic()
+    with settings_guarded() if os.geteuid() == 0 else nullcontext():  # other tests change some
+        facts, took_s = await probe(connections, target), time.monotonic() - before_s
+        again = await probe(connections, target)
     assert facts["cpu"]["cpus"] >= 1
     assert facts["memory_bytes"] > 2**27
     assert facts["tools"]["flock"].endswith("flock")
-    assert abs(facts["time_skew_s"]) < 1
+    assert abs(facts["time_skew_s"]) < max(1, took_s / 2)  # give or take the round trip
     assert facts["filesystems"] and facts["sysctls"]["vm.swappiness"].isdigit()
     folders = [build["bin_directory"] for build in facts["builds"]]
     assert len(folders) == len(set(folders))
-    again = await probe(connections, target)
     # What other tests mount meanwhile comes and goes.
     first, second = (facts_digest_input({**probed_facts, "filesystems": []}) for probed_facts in (facts, again))
     assert first == second

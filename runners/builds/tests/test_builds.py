@@ -20,6 +20,7 @@ from runners.clusters.visit import HostBusyError
 from runners.conftest import PATIENCE_S
 from runners.job import StartOutcome
 from runners.ssh import RemoteFailure
+from runners.tests.processes import heart, is_free, until_wrapper_ended
 
 pytestmark = pytest.mark.target
 
@@ -36,12 +37,16 @@ class Bench:
         for path in (place, *place.rglob("*")):
             path.chmod(0o777 if path.is_dir() or os.access(path, os.X_OK) else 0o666)
 
-    def order(self, *options, deadline_s=60, **changes):
+    def order(self, *options, deadline_s=600, **changes):
         recipe = Recipe("tarball", self.sha256, str(self.tarball), options)
         return builds.Order(replace(recipe, **changes), 1, deadline_s)
 
     def home(self, order):
         return self.work / "builds" / order.recipe.digest
+
+    @property
+    def folder(self):
+        return self.work / "runs" / self.attempt.run / str(self.attempt.number)
 
     def block(self, name):
         (self.place / f"blocker-{name}").touch()
@@ -62,19 +67,23 @@ class Bench:
 
     async def outcome(self, order):
         assert await job.wait_for_end(self.connections, self.target, self.attempt, timeout_s=PATIENCE_S)
+        await until_wrapper_ended(self.folder)
         return await builds.collect(self.connections, self.target, self.attempt, order, (await self.look()).returncode)
 
     async def build(self, order, number=1):
         assert await self.begin(order, number) is StartOutcome.STARTED
         return await self.outcome(order)
 
-    async def until_it_makes(self):
+    async def until(self, is_so):
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
-            if self.times_built():
+            if is_so():
                 return
             await asyncio.sleep(0.1)
         raise AssertionError((await self.look()).out_chunk)
+
+    async def until_it_makes(self):
+        await self.until(self.times_built)
 
 
 @pytest.fixture
@@ -232,6 +241,7 @@ async def test_a_build_that_is_cancelled_or_overdue_leaves_nothing_behind(bench)
     await bench.begin(order)
     await bench.until_it_makes()
     await job.cancel(bench.connections, bench.target, bench.attempt, grace_s=2)
+    await until_wrapper_ended(bench.folder)
     assert not list((bench.work / "builds").iterdir())
     overdue = await bench.build(bench.order(deadline_s=2), 2)
     assert overdue.error.startswith("It took longer than its deadline")
@@ -244,6 +254,7 @@ async def test_what_a_killed_build_left_is_no_build_and_the_next_one_clears_it(b
     await bench.begin(order)
     await bench.until_it_makes()
     kill_all_of(bench)
+    await bench.until(lambda: is_free(bench.work / "host.lock"))
     assert (bench.work / "builds" / f"{order.recipe.digest}.new").exists() and not bench.home(order).exists()
     assert (await bench.look()).returncode is None
     outcome = await builds.collect(bench.connections, bench.target, bench.attempt, order, None)
@@ -255,8 +266,8 @@ async def test_what_a_killed_build_left_is_no_build_and_the_next_one_clears_it(b
 
 def kill_all_of(bench):
     """Kill the wrapper and all below it at once, as the kernel does where memory runs out."""
-    folder = bench.work / "runs" / bench.attempt.run / str(bench.attempt.number)
-    _, wrapper, _, command, _ = (folder / "pid").read_text().split()
+    _, wrapper, _, command, _ = (bench.folder / "pid").read_text().split()
+    os.kill(heart(bench.folder), signal.SIGKILL)
     os.kill(int(wrapper), signal.SIGKILL)
     os.killpg(int(command), signal.SIGKILL)
 
