@@ -21,6 +21,7 @@ from runners.poolers import script as poolers
 from runners.readings import read_sections
 from runners.server_settings.script import FILE, SCRIPTS, files
 from runners.telemetry.collector import files as telemetry_files
+from runners.tests.patience import PATIENCE_S
 from runners.tools import shell
 
 PSQL = shutil.which("psql")
@@ -112,7 +113,7 @@ def lie(tmp_path):
 def _carry_out(text: str, liar: Liar, folder: Path) -> subprocess.CompletedProcess[bytes]:
     where = {"PGHOST": "127.0.0.1", "PGPORT": str(liar.port), "PGUSER": "x", "PGDATABASE": "x", "PGSSLMODE": "disable"}
     environment = {"PATH": "/usr/bin:/bin", "PGAPPNAME": "load", **where}
-    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, env=environment, capture_output=True, timeout=60)
+    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, env=environment, capture_output=True, timeout=PATIENCE_S)
 
 
 def test_a_snapshot_of_a_server_that_lies_runs_no_command_on_the_driver(lie, tmp_path):
@@ -306,7 +307,7 @@ def test_a_question_ends_as_its_program_does_and_leaves_the_descriptors_of_its_s
 )
 def test_a_question_whose_answer_is_cut_says_so_and_ends_its_program(command, code, count, tmp_path):
     text = f"{shell.BRIEFLY}briefly /bin/sh -c {shlex.quote(command)}"
-    done = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, timeout=PATIENCE_S)
     assert (done.returncode, len(done.stdout)) == (code, count)
 
 
@@ -319,7 +320,7 @@ def test_a_server_that_takes_a_session_and_says_nothing_is_not_there_after_a_min
         where = f"PGHOST=127.0.0.1 PGPORT={silent.getsockname()[1]} PGUSER=x; export PGHOST PGPORT PGUSER"
         spec = RunSpec("pgbench", "18.1", str(Path(PSQL).parent), Endpoint("loopback", "127.0.0.1", 1, "x", "x"), {})
         text = f"PATH={tmp_path}:$PATH; {where}\n{shell.answered(spec)}"
-        done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 1
     assert done.stderr == f"{shell.NO_ANSWER}: {shell.NOT_IN_TIME}\n"
 
@@ -358,7 +359,7 @@ def _asked(folder: Path, program: str, lines: str) -> subprocess.CompletedProces
     (folder / "psql").write_text(f"#!/bin/sh\n{program}\n")
     (folder / "psql").chmod(0o700)
     text = f"server_bin={folder}\n{(SCRIPTS / FILE).read_text()}\n{lines}"
-    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, capture_output=True, timeout=60)
+    return subprocess.run(["/bin/sh", "-c", text], cwd=folder, capture_output=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.whole) if n in SLOW else n for n in FLOODS])

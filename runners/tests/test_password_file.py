@@ -18,7 +18,7 @@ from runners.script import leftover_script
 
 SECRET = "canary-of-the-server"
 ASKS_IN_CLEAR = b"R\x00\x00\x00\x08\x00\x00\x00\x03"
-LONGEST_WAIT_S = 20
+LONGEST_WAIT_S = 120
 
 
 class Impostor:

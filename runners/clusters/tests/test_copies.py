@@ -13,6 +13,7 @@ from runners.clusters.testing import broken_off
 from runners.clusters.visit import visit
 from runners.contract import FINGERPRINT_FAILED, DataCopy
 from runners.script import FINGERPRINT_FILE
+from runners.tests.patience import LOAD_S
 
 pytestmark = pytest.mark.target
 KEY, OTHER = "a" * 32, "b" * 32
@@ -51,7 +52,7 @@ async def test_where_the_copy_is_gone_a_load_makes_it_anew_and_the_next_restores
     assert {"restored_s"} <= noted(second).keys() and "copied_s" not in noted(second)
     assert second.files[FINGERPRINT_FILE] == first.files[FINGERPRINT_FILE]
     assert b"restored from a copy" in second.stderr and b"creating tables" not in second.stderr
-    spec = await driver.spec(duration_s=1)
+    spec = await driver.spec(duration_s=LOAD_S)
     measured = (await driver.run(spec)).outputs
     assert tools.get("pgbench").parse(spec, measured).outcome == "succeeded"
     assert int(measured.files["age.txt"]) > 0

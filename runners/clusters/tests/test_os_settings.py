@@ -21,6 +21,7 @@ from runners.os_settings import script
 from runners.os_settings.answer import OsValue, doubts, read_log
 from runners.os_settings.testing import RootHelper, settings_guarded, value
 from runners.ssh import RemoteFailure
+from runners.tests.patience import LONG
 from runners.tools.layers import with_layer
 
 NAMES = ("vm.dirty_expire_centisecs", "vm.dirty_ratio", "transparent_hugepage")
@@ -111,7 +112,7 @@ def test_this_kernel_takes_what_its_sizes_and_its_idle_disks_are_set_to_and_has_
 async def test_a_run_whose_shell_is_killed_leaves_no_setting_changed(driver, helper, before, victim):
     name = "vm.dirty_expire_centisecs"
     during = other(before, name)
-    spec = await spec_with(driver, {name: during}, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    spec = await spec_with(driver, {name: during}, kind="load", parameters=LONG)
     place = await begun(driver, spec, name, during)
     folder = Path(driver.work) / "runs" / place[2].run / "1"
     _, wrapper, _, command, _ = (folder / "pid").read_text().split()
@@ -126,7 +127,7 @@ async def test_a_run_whose_shell_is_killed_leaves_no_setting_changed(driver, hel
 async def test_a_cancelled_run_leaves_no_setting_changed(driver, helper, before):
     name = "vm.dirty_expire_centisecs"
     during = other(before, name)
-    spec = await spec_with(driver, {name: during}, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    spec = await spec_with(driver, {name: during}, kind="load", parameters=LONG)
     place = await begun(driver, spec, name, during)
     await job.cancel(*place)
     assert value(name) == before[name] and not (helper.state / "before").exists()

@@ -13,6 +13,7 @@ from runners.clusters import script as cluster_script
 from runners.clusters.testing import working_in
 from runners.contract import PREPARATION_FAILED
 from runners.job import Attempt
+from runners.tests.patience import LOAD_S
 
 pytestmark = pytest.mark.target
 
@@ -25,7 +26,7 @@ async def test_a_run_makes_its_cluster_applies_its_settings_and_stops_it(driver)
     loaded = await driver.run(await driver.spec(settings, in_force, kind="load"))
     assert loaded.outputs.returncode == 0, loaded.outputs.stderr
     assert driver.servers == []
-    spec = await driver.spec({**settings, "work_mem": "4MB"}, {**in_force, "work_mem": "4096"}, duration_s=1)
+    spec = await driver.spec({**settings, "work_mem": "4MB"}, {**in_force, "work_mem": "4096"}, duration_s=LOAD_S)
     collected = await driver.run(spec)
     outputs = collected.outputs
     assert (outputs.returncode, collected.remarks) == (0, {}), outputs.stderr
@@ -105,10 +106,10 @@ async def test_an_initdb_that_was_broken_off_is_started_over(driver):
 
 
 async def start_and_wait_for(driver, step: bytes, **changes) -> Attempt:
-    """Start a run that takes a minute, and wait until it is at a step with its server up."""
+    """Start a run that takes ten minutes, and wait until it is at a step with its server up."""
     assert (await driver.run(await driver.spec(kind="load"))).outputs.returncode == 0
     attempt = driver.attempt()
-    await job.start(driver.connections, driver.target, attempt, await driver.spec(duration_s=60, **changes))
+    await job.start(driver.connections, driver.target, attempt, await driver.spec(duration_s=600, **changes))
     path = Path(driver.work) / "runs" / attempt.run / "1" / "step"
     await driver.until(lambda: path.exists() and step in path.read_bytes() and driver.servers)
     return attempt
@@ -124,7 +125,7 @@ async def test_a_cancelled_run_stops_its_cluster(driver):
 
 @pytest.mark.whole
 async def test_a_run_past_its_deadline_stops_its_cluster(driver):
-    attempt = await start_and_wait_for(driver, b"cluster", deadline_s=3)
+    attempt = await start_and_wait_for(driver, b"cluster", deadline_s=30)
     assert await job.wait_for_end(driver.connections, driver.target, attempt, timeout_s=120)
     assert driver.servers == []
 

@@ -23,6 +23,7 @@ from runners.server_settings.answer import LOG_FILE
 from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.server_settings.testing import Victim, kill_keeper
 from runners.ssh import RemoteFailure
+from runners.tests.patience import LONG
 
 pytestmark = pytest.mark.target
 FAULTS, SEED = int(os.environ.get("SERVER_FAULTS", "1")), int(os.environ.get("SEED", "0"))
@@ -82,7 +83,7 @@ async def broken_off(driver, place, spec, kind, wait_s):
 
 async def begun(driver, settings, in_force):
     """Return an attempt under way once its settings are in force."""
-    spec = await driver.spec(settings, in_force, kind="load", parameters={"script": "tpcb-like", "scale": 50})
+    spec = await driver.spec(settings, in_force, kind="load", parameters=LONG)
     place = await driver.begun(spec)
     await driver.until(lambda: b"held" in driver.log(place[2]).splitlines())
     return place
@@ -129,7 +130,7 @@ async def pg_ctl(driver, *words):
 async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run_whose_locks_no_server_keeps(restarting):
     """The shell restarts the server, which would hold the host's lock for ever if it had it open."""
     before = seen(restarting)
-    load = {"script": "tpcb-like", "scale": 20}
+    load = {**LONG, "init": "SELECT pg_sleep(20)"}
     place = await restarting.begun(await restarting.spec(LARGE, LARGE_IN_FORCE, kind="load", parameters=load))
     await restarting.until(lambda: b"held" in restarting.log(place[2]).splitlines())
     assert kill_keeper(restarting.folder(place[2]))
@@ -140,7 +141,7 @@ async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run_whose
 
 @pytest.mark.parametrize("moment", ["before", "applied", "held"])
 async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver, moment):
-    place = await driver.begun(await driver.spec(SETTINGS, IN_FORCE, kind="load"))
+    place = await driver.begun(await driver.spec(SETTINGS, IN_FORCE, kind="load", parameters=LONG))
     await driver.until(lambda: moment.encode() in driver.log(place[2]))
     _, command = Victim(driver, place[2]).numbers()
     os.killpg(command, signal.SIGTERM)

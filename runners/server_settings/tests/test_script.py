@@ -34,7 +34,7 @@ def test_a_server_that_is_away_when_its_keeper_begins_is_told_from_one_that_refu
             (folder / name).write_text(text)
         environment = {"PATH": f"{quick}:{os.environ['PATH']}"}
         command = ["/bin/sh", "-c", HELPERS + BEGIN]
-        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == PREPARATION_FAILED
     assert layer_of(unanswered_text(ended.stderr)) is AWAY
     assert "Server setting error" not in ended.stderr

@@ -6,6 +6,7 @@ import pytest
 
 from benchhub.embedded.postgres import Cluster
 from runners.contract import Endpoint, RunSpec
+from runners.tests.patience import LOAD_S
 
 
 # The oldest and the newest: what lies between prints as the newest, and is measured by the demonstration's test.
@@ -28,6 +29,6 @@ def spec(cluster: Cluster) -> RunSpec:
         parameters={"script": "select-only", "scale": 1, "query_mode": "prepared"},
         clients=2,
         threads=2,
-        duration_s=2,
+        duration_s=LOAD_S,
         warmup_s=1,
     )

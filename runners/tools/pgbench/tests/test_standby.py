@@ -16,6 +16,7 @@ from runners.counters import parse_snapshot
 from runners.password_file import PASSWORD_FILE, password_lines
 from runners.script import command_script
 from runners.telemetry import collector, series
+from runners.tests.patience import LOAD_S
 from runners.tools.pgbench.testing import PGBENCH, ask, load, run
 from runners.tools.shell import NOT_LOADED, NOT_THERE, STANDBY
 
@@ -46,7 +47,9 @@ def standby(primary: Cluster, processes, server_folder: Path, account) -> Iterat
 def spec(standby: Cluster) -> RunSpec:
     endpoint = Endpoint("loopback", "127.0.0.1", standby.port, standby.database, standby.username)
     reads = {"script": "select-only", "scale": 1}
-    return RunSpec("pgbench", "18.4", str(standby.bin_directory), endpoint, parameters=reads, clients=2, duration_s=1)
+    return RunSpec(
+        "pgbench", "18.4", str(standby.bin_directory), endpoint, parameters=reads, clients=2, duration_s=LOAD_S
+    )
 
 
 def carried_out(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
@@ -99,7 +102,7 @@ def test_the_lag_of_a_standby_that_stands_still_is_told_in_its_units(
     for name, text in collector.files(str(primary.bin_directory)).items():
         (tmp_path / name).write_text(text)
     on_primary = replace(spec.endpoint, port=primary.port)
-    spec = replace(spec, endpoint=on_primary, parameters=WRITES, telemetry="here", duration_s=4)
+    spec = replace(spec, endpoint=on_primary, parameters=WRITES, telemetry="here", duration_s=2 * LOAD_S)
     before = int(ask(primary, tmp_path, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
     ask(standby, tmp_path, "SELECT pg_wal_replay_pause()")
     try:
@@ -108,7 +111,7 @@ def test_the_lag_of_a_standby_that_stands_still_is_told_in_its_units(
         ask(standby, tmp_path, "SELECT pg_wal_replay_resume()")
     assert outputs.returncode == 0, outputs.stderr
     after = int(ask(primary, tmp_path, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"))
-    telemetry = series.read(outputs.files[collector.LOG_FILE], outputs.files["step"], 4)
+    telemetry = series.read(outputs.files[collector.LOG_FILE], outputs.files["step"], spec.duration_s)
     values = {item.metric: [value for value in item.values if value is not None] for item in telemetry.observations}
     assert set(values["replicas"]) == {1}
     lag_mb = values["replication_lag_bytes"]

@@ -10,6 +10,7 @@ import pytest
 from benchhub.embedded.postgres import Cluster
 from runners.contract import RunSpec
 from runners.script import service_file
+from runners.tests.patience import LOAD_S
 from runners.tools.pgbench.testing import PGBENCH, ask, load, measured_and_reduced, run
 
 pytestmark = pytest.mark.target
@@ -102,7 +103,7 @@ def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp
     assert ask(cluster, tmp_path, age) == "0"
     # The same on every version: of nothing but the contents.
     assert fresh == "a1c7338a1156f39132170e343302c76d"
-    writing = replace(spec, duration_s=1, parameters={**spec.parameters, "script": "tpcb-like"})
+    writing = replace(spec, parameters={**spec.parameters, "script": "tpcb-like"})
     result = PGBENCH.parse(writing, run(cluster, tmp_path, measured_and_reduced(writing)))
     assert ask(cluster, tmp_path, age) == str(int(result.measures["transactions"].value))
     assert ask(cluster, tmp_path, fingerprint) != fresh
@@ -110,22 +111,24 @@ def test_fingerprint_and_age_tell_of_writes(cluster: Cluster, spec: RunSpec, tmp
 
 def test_a_sampled_run_logs_its_share(cluster: Cluster, spec: RunSpec, tmp_path: Path) -> None:
     load(cluster, tmp_path, spec)
-    sampled = replace(spec, duration_s=1, log_sampling_rate=0.1)
+    sampled = replace(spec, log_sampling_rate=0.1)
     result = PGBENCH.parse(sampled, run(cluster, tmp_path, measured_and_reduced(sampled)))
     logged, total = (result.measures[f"{kind}transactions"].value for kind in ("logged_", ""))
     assert f"Percentiles are from 1 of 10 transactions: {logged:,.0f} of {total:,.0f}." in result.remarks
     share = logged / total
-    assert share == pytest.approx(0.1, abs=0.05)
+    # 5 deviations of what is drawn by chance: of 900 transactions 0.05, and more where a busy machine runs fewer.
+    assert share == pytest.approx(0.1, abs=max(0.05, 1.5 / total**0.5))
 
 
-@pytest.mark.parametrize("warmup_s", [0, 1])
+@pytest.mark.parametrize("warmup_s", [0, LOAD_S])
 def test_a_pilot_or_a_warm_up_lets_a_slow_load_log_every_transaction(
     cluster: Cluster, spec: RunSpec, tmp_path: Path, warmup_s: int
 ) -> None:
     """The load waits 20 ms for each transaction, so it is slow on any machine."""
     load(cluster, tmp_path, spec)
     parameters = {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT pg_sleep(0.02);"}]}
-    unknown = replace(spec, duration_s=1, warmup_s=warmup_s, parameters=parameters, log_sampling_rate=1 / 60, pilot_s=1)
+    changes = {"warmup_s": warmup_s, "parameters": parameters, "log_sampling_rate": 1 / 60, "pilot_s": LOAD_S}
+    unknown = replace(spec, **changes)
     before = PGBENCH.warmup_command(unknown) if warmup_s else ""
     prepared = run(cluster, tmp_path, before + PGBENCH.pilot_command(unknown))
     assert (prepared.returncode, prepared.files["log.share"]) == (0, b"1\n")
@@ -141,7 +144,7 @@ def test_a_custom_script_runs_at_the_scale_that_was_asked_for(cluster: Cluster, 
     load(cluster, tmp_path, spec)
     text = "\\set far :scale * 7\nSELECT 1 / (CASE WHEN :far = 7 * :asked THEN 1 ELSE 0 END);"
     parameters = {"script": "custom", "scale": 2, "scripts": [{"text": text}], "variables": {"asked": 2}}
-    custom = replace(spec, duration_s=1, parameters=parameters)
+    custom = replace(spec, parameters=parameters)
     assert PGBENCH.parse(custom, run(cluster, tmp_path, measured_and_reduced(custom))).outcome == "succeeded"
     aborting = replace(custom, parameters={**parameters, "scripts": [{"text": "SELECT 1 / 0;"}]})
     outputs = run(cluster, tmp_path, measured_and_reduced(aborting))

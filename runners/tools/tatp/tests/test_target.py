@@ -105,17 +105,23 @@ def test_a_run_counts_what_succeeds_and_stays_within_the_bands(loaded: Cluster, 
     value = {name: measure.value for name, measure in result.measures.items()}
     assert value["strict_mqth"] < value["mqth"] < value["ended_transactions"] / value["measured_s"]
     # Default mix: 96.5% count by the tool's rule, 74.9% by the strict one.
-    assert value["mqth"] * value["measured_s"] / value["ended_transactions"] == pytest.approx(0.965, abs=0.01)
-    assert value["strict_mqth"] / value["mqth"] == pytest.approx(0.749 / 0.965, abs=0.02)
-    assert value["executions_get_subscriber_data"] / value["ended_transactions"] == pytest.approx(0.35, abs=0.01)
+    ended = value["ended_transactions"]
+    assert value["mqth"] * value["measured_s"] / ended == near(0.965, ended, 0.01)
+    assert value["strict_mqth"] / value["mqth"] == near(0.749 / 0.965, ended, 0.02)
+    assert value["executions_get_subscriber_data"] / ended == near(0.35, ended, 0.01)
     assert [histogram.name for histogram in result.histograms] == ["latency", *TRANSACTIONS]
     _assert_refused_are_not_in_response_times(value, result)
     series = {line.metric: line for line in result.series}
-    assert len(series["mqth"].values) in (5, 6) and len(series["warmup_mqth"].values) == 2
+    assert 5 <= len(series["mqth"].values) <= value["measured_s"] + 1 and len(series["warmup_mqth"].values) == 2
     assert not (tmp_path / "log").exists() and b"debug" not in outputs.stderr + outputs.files["tatp.messages"]
     grown = int(ask(loaded, tmp_path, "SELECT count(*) FROM call_forwarding")) - rows
     rows_told = [line.split() for line in outputs.files["tatp.told"].decode().splitlines()]
     assert grown == sum(int(row[4]) - int(row[6]) for row in rows_told)
+
+
+def near(share: float, transactions: float, least: float):
+    """Return what a share may be that is counted of so many: 5 deviations off, as a busy machine runs few."""
+    return pytest.approx(share, abs=max(least, 5 * math.sqrt(share * (1 - share) / transactions)))
 
 
 @pytest.mark.whole
