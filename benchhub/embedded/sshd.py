@@ -77,7 +77,7 @@ class SshTarget:
         # The asyncssh server may have to read a Python that only root can read: it changes its user itself.
         account = None if program is None else self.account
         child = processes.start(self.name, command, folder=self.folder, account=account)
-        processes.wait_until(lambda: ports.greeting(self.port).startswith(b"SSH-2.0-"), child, patience_s=20)
+        processes.wait_until(lambda: ports.greeting(self.port).startswith(b"SSH-2.0-"), child, patience_s=120)
         return child
 
     def session_environment(self) -> dict[str, str]:
