@@ -22,6 +22,7 @@ from runners.os_settings.answer import OsValue, doubts, read_log
 from runners.os_settings.testing import RootHelper, settings_guarded, value
 from runners.ssh import RemoteFailure
 from runners.tests.patience import LONG
+from runners.tests.processes import is_written
 from runners.tools.layers import with_layer
 
 NAMES = ("vm.dirty_expire_centisecs", "vm.dirty_ratio", "transparent_hugepage")
@@ -62,6 +63,7 @@ async def begun(driver, spec, name: str, during: str):
     assert await job.start(*place, spec) is StartOutcome.STARTED
     try:
         await driver.until(lambda: value(name) == during)
+        await driver.until(lambda: is_written(Path(driver.work) / "runs" / attempt.run / "1" / "pid"))
     except AssertionError as error:  # its own words say why
         folder = Path(driver.work) / "runs" / attempt.run / "1"
         texts = [file.read_text() for file in (folder / "err.log", *folder.glob("os_settings.[el]*"))]

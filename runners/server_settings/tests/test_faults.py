@@ -143,8 +143,9 @@ async def test_a_keeper_that_is_killed_is_followed_by_the_shell_of_its_run_whose
 async def test_an_attempt_that_is_ended_politely_waits_until_all_is_back(driver, moment):
     place = await driver.begun(await driver.spec(SETTINGS, IN_FORCE, kind="load", parameters=LONG))
     await driver.until(lambda: moment.encode() in driver.log(place[2]))
-    _, command = Victim(driver, place[2]).numbers()
-    os.killpg(command, signal.SIGTERM)
+    victim = Victim(driver, place[2])
+    await driver.until(lambda: victim.numbers()[1])
+    os.killpg(victim.numbers()[1], signal.SIGTERM)
     assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     assert driver.value("work_mem") == "4MB" and not driver.state.exists()
 
