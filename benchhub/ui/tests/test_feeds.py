@@ -31,7 +31,7 @@ def test_of_drawings_few_are_kept_at_once():
 
 
 def test_threads_that_ask_at_once_wait_for_one_answer():
-    own, made, gate = Feeds(), [], threading.Barrier(8)
+    own, made, gate = Feeds(fresh_s=float("inf")), [], threading.Barrier(8)
 
     def ask():
         gate.wait()

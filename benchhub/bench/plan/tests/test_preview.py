@@ -232,8 +232,9 @@ def test_the_time_is_estimated_from_what_runs_and_loads_took_before(planner, fil
     load, run = Run.objects.get(position=1), Run.objects.get(position=3)
     for ended_run in (load, run):
         testing.ended(ended_run, "succeeded")
-    Run.objects.filter(pk=load.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=40))
-    Run.objects.filter(pk=run.pk).update(ended_at=timezone.now(), started_at=timezone.now() - timedelta(seconds=75))
+    now = timezone.now()
+    Run.objects.filter(pk=load.pk).update(ended_at=now, started_at=now - timedelta(seconds=40))
+    Run.objects.filter(pk=run.pk).update(ended_at=now, started_at=now - timedelta(seconds=75))
     recipe.revise(parameters={**testing.PARAMETERS, "scale": 30})
     larger = {**filled, "workload": str(Workload.objects.current().get().pk), "rest_s": "20"}
     preview = look(larger)

@@ -1,7 +1,6 @@
 """Attacks at the password of a link: guessing it, and keeping its readers out by guessing wrong on purpose."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 from django.db import connections
@@ -15,8 +14,18 @@ pytestmark = pytest.mark.django_db
 RIGHT = "correct horse"
 
 
+def test_who_has_to_wait_does_so_for_a_minute():
+    assert passwords.WAIT.total_seconds() == 60
+
+
 @pytest.fixture
-def address(share):
+def long_wait(monkeypatch):
+    """Let no try be forgotten before the test has made its last."""
+    monkeypatch.setattr(passwords, "WAIT", passwords.KEPT_FOR / 3)
+
+
+@pytest.fixture
+def address(share, long_wait):
     return share(password=RIGHT)[1]
 
 
@@ -36,7 +45,7 @@ def test_who_guesses_has_to_wait(address):
     guesser = Client()
     assert [attempt(guesser, address) for _ in range(7)] == ["wrong"] * 5 + ["refused"] * 2
     answer = guesser.post(address, {"password": RIGHT})
-    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+    assert (answer.status_code, answer["Retry-After"]) == (429, f"{passwords.WAIT.total_seconds():.0f}")
     LinkTry.objects.update(at=timezone.now() - passwords.WAIT)
     assert attempt(guesser, address, RIGHT) == "in"
 
@@ -71,7 +80,7 @@ def test_networks_that_guess_again_and_again_leave_half_of_the_tries_to_others(a
         attempt(guesser, address)
     assert LinkTry.objects.count() == passwords.TRIES_OF_GUESSERS
     assert attempt(somewhere(70), address, RIGHT) == "in"
-    LinkTry.objects.update(at=timezone.now() - timedelta(minutes=2))
+    LinkTry.objects.update(at=timezone.now() - 2 * passwords.WAIT)
     for guesser in guessers * 5:
         attempt(guesser, address)
     assert attempt(somewhere(71), address, RIGHT) == "in"
