@@ -123,7 +123,10 @@ def test_an_openssh_daemon_and_its_connections_are_found_without_a_note(
     sshd = SshTarget(server_folder / f"left-{own_processes.marker}", ports.free_port(), account, "left")
     if not sshd.is_openssh:
         pytest.skip("OpenSSH's sshd is not installed")
-    daemon = sshd.start(own_processes).identity
+    child = sshd.start(own_processes)
+    daemon = child.identity
+    # Whoever looked whether it answers has gone; that it noticed may take longer.
+    own_processes.wait_until(lambda: proc.family(daemon.pid) == [], child, patience_s=60)
     with socket.create_connection(("127.0.0.1", sshd.port)) as connection:
         assert connection.recv(64).startswith(b"SSH-2.0-")
         connections = proc.family(daemon.pid)

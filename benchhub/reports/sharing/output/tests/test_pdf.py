@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from benchhub.reports.sharing.output import pdf
+from benchhub.reports.sharing.output import pdf, turns
 
 
 def test_those_who_wait_for_a_pdf_leave_threads_to_others(monkeypatch):
     monkeypatch.setattr(pdf, "PRINTS", replace(pdf.PRINTS, lock=threading.Lock(), places=threading.BoundedSemaphore(2)))
+    monkeypatch.setattr(turns, "PATIENCE_S", 240)  # who waits does so until it is their turn
     is_waiting, refused, printed = threading.Event(), list[str](), list[int]()
 
     def wait():
