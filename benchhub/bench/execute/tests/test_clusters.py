@@ -94,7 +94,7 @@ def test_ten_configurations_need_one_cluster_and_one_data_set(worker, own, exper
 @pytest.mark.whole
 def test_as_found_asks_for_nothing_and_so_leaves_nothing_to_doubt(worker, own, experiment, machine, host):
     place = {"driver": host, "hardware": machine, "path": "socket", "label": "as found"}
-    run = worker.finish(experiment(system_under_test(made(own), **place), duration_s=2))[-1]
+    run = worker.finish(experiment(system_under_test(made(own), **place)))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     assert run.found.differences == []
     assert "settings_differ" not in {doubt["code"] for doubt in run.result.doubts}
@@ -211,7 +211,7 @@ def test_each_step_finds_its_host_as_it_was_before_the_series(worker, own, exper
         configuration = Configuration.objects.create(name=f"step {number}", os_settings={"vm.swappiness": swappiness})
         place = {"driver": host, "hardware": machine, "path": "socket", "label": f"step {number}"}
         systems.append(system_under_test(instance, configuration=configuration, **place))
-    runs = [run for run in worker.finish(experiment(*systems, duration_s=2)) if run.kind == "measure"]
+    runs = [run for run in worker.finish(experiment(*systems)) if run.kind == "measure"]
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2, [run.reason for run in runs]
     for run, swappiness in zip(runs, values, strict=True):
         moments = {"before": os_helper, "applied": swappiness, "end": swappiness, "after": os_helper}

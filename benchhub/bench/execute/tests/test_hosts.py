@@ -23,13 +23,14 @@ def test_a_server_on_another_host_is_observed_there_on_the_clock_of_the_load(
     driver.work_directory = f"{host.work_directory}-driver"
     driver.save()
     apart = system_under_test(instance, driver=driver, hardware=machine, path="network", label="apart")
-    run = worker.finish(experiment(apart, duration_s=3, telemetry=True))[-1]
+    run = worker.finish(experiment(apart, duration_s=6, telemetry=True))[-1]
     assert run.state == State.SUCCEEDED, run.reason
     metrics = {row.metric: row.values for row in run.telemetry.all()}
     assert {"driver:cpu_user", "cpu_user", "commits", "driver:collector_cpu"} <= metrics.keys()
-    # It is one and the same machine, so both saw the same.
-    pairs = list(zip(metrics["driver:cpu_user"], metrics["cpu_user"], strict=True))
-    assert all(abs(driver_share - server_share) < 25 for driver_share, server_share in pairs[1:2])
+    # It is one and the same machine, so both saw the same of what does not jump from second to second.
+    pairs = list(zip(metrics["driver:memory_available"], metrics["memory_available"], strict=True))
+    samples = [pair for pair in pairs if None not in pair]
+    assert samples and all(driver == pytest.approx(server, rel=0.25) for driver, server in samples)
     assert Evidence.objects.filter(attempt__run=run, name="server.telemetry.log").exists()
 
 

@@ -46,7 +46,7 @@ def test_a_load_goes_through_the_pooler_and_its_run_tells_how_that_pools(
     assert finding.level == "ok" and "pools by transaction, with 5 connections" in finding.text, finding
     system = system_under_test(instance, driver=instance.host, hardware=machine, path="loopback", label="pooled")
     assert system.description["pooler"]["pool_mode"] == "transaction"
-    _load, run = worker.finish(experiment(system, client_levels=[16]))
+    _load, run = worker.finish(experiment(system, client_levels=[16], duration_s=10))  # 16 log in one after the other
     assert run.state == State.SUCCEEDED, run.reason
     assert run.found.deltas["pg_stat_database"]["sessions"] < 16
     assert (run.found.pooler["pool_mode"], run.found.pooler["pool_size"]) == ("transaction", "5")
