@@ -34,7 +34,7 @@ def chromium() -> Iterator[Any]:
         pytest.skip("Chromium is not installed: install the package chromium-headless-shell.")
     with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
         environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
+        browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS), timeout=PATIENCE_MS)
         new_context = browser.new_context
 
         def patient(**options: Any) -> Any:

@@ -27,6 +27,7 @@ def test_a_sheet_is_typed_seen_to_add_up_imported_into_saved_and_revised(tab):
     tab.get_by_role("button", name="Menu").click()
     tab.get_by_role("link", name="Price sheets", exact=True).click()
     tab.get_by_role("link", name="Add a price sheet").first.click()
+    tab.wait_for_url("/price-sheets/add")  # and its scripts, or they would not see what is typed
     tab.locator("[name=name]").fill("Box")
     tab.locator("#id_currency").fill("USD")
     tab.get_by_label("Source").fill("an offer")
@@ -57,6 +58,7 @@ def test_a_sheet_is_typed_seen_to_add_up_imported_into_saved_and_revised(tab):
     tab.get_by_text("1,854.18 USD").first.wait_for()  # (2,050.20 + 10) less 206.02
     assert not is_too_wide(tab)
     tab.get_by_role("link", name="Revise").click()
+    tab.wait_for_url("**/revise")
     fill(tab, "lines-0", quantity="1")
     tab.locator("#preview dd", has_text="954.09 USD").wait_for()
     tab.get_by_role("button", name="Save the sheet").click()

@@ -42,6 +42,7 @@ def approve(tab, target):
 
 def probe(tab):
     tab.get_by_role("button", name="Probe", exact=True).click()
+    tab.get_by_text("A worker is looking for").wait_for()
     visits.visit_hosts()
 
 

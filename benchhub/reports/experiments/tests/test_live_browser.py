@@ -12,7 +12,6 @@ from tests.browser import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOOKS_EVERY_MS = 5_000
-NEXT_LOOK_MS = 15_000
 COUNT_DRAWINGS = """() => {
     window.drawings = 0;
     document.querySelector(".chart").on("plotly_afterplot", () => { window.drawings += 1; });
@@ -60,7 +59,7 @@ def test_focus_scroll_and_what_is_typed_stay_while_the_page_changes(live_page, e
     live_page.get_by_role("searchbox").press_sequentially("brok")
     end_the_last_run(experiment)
     look_again(live_page)
-    live_page.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+    live_page.get_by_text("4 of 4").wait_for()
     assert live_page.locator("#list").evaluate("list => list.scrollLeft") == 40
     assert live_page.get_by_role("searchbox").input_value() == "brok"
     live_page.keyboard.type("e")
@@ -91,7 +90,7 @@ def test_a_filtered_table_stays_filtered_when_a_run_ends_and_the_chart_gets_its_
     expect(live_page.locator("#list tbody tr")).to_have_count(2)
     end_the_last_run(experiment)
     look_again(live_page)
-    expect(live_page.locator("#list tbody tr")).to_have_count(3, timeout=NEXT_LOOK_MS)
+    expect(live_page.locator("#list tbody tr")).to_have_count(3)
     expect(live_page.locator(".chart .points path.point")).to_have_count(3 + 2)
     assert live_page.get_by_label("State").input_value() == "succeeded"
     assert live_page.evaluate("window.isSamePage")
@@ -113,7 +112,7 @@ def test_back_brings_the_table_as_it_was_before_the_filter(live_page):
 def test_who_is_signed_out_meanwhile_comes_to_the_sign_in_and_back(live_page, experiment):
     Session.objects.all().delete()
     look_again(live_page)
-    live_page.get_by_label("Password").wait_for(timeout=NEXT_LOOK_MS)
+    live_page.get_by_label("Password").wait_for()
     live_page.get_by_label("Name").fill("ada")
     live_page.get_by_label("Password").fill("engine")
     live_page.get_by_role("button", name="Sign in").click()
@@ -135,7 +134,7 @@ def test_a_hidden_tab_asks_for_nothing(live_page, experiment):
     assert addresses == []
     live_page.evaluate("window.isHidden = false")
     look_again(live_page)
-    live_page.get_by_text("4 of 4").wait_for(timeout=NEXT_LOOK_MS)
+    live_page.get_by_text("4 of 4").wait_for()
 
 
 @pytest.mark.whole
@@ -161,7 +160,7 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(chromium, live_server
     for _ in range(3):
         with tab.expect_request("**/experiments/*/"):
             look_again(tab)
-    tab.get_by_text("4 of 4").wait_for(timeout=3 * NEXT_LOOK_MS)
+    tab.get_by_text("4 of 4").wait_for()
     assert tab.get_by_text("Bad gateway").count() == 0
     assert next(answers, "all were given") == "all were given"
     context.close()
@@ -177,7 +176,7 @@ def test_a_run_that_ends_shows_its_results_without_a_reload(page, experiment):
     testing.succeeded(run, 310.0)
     testing.with_everything(run)
     look_again(page)
-    expect(page.locator(".chart.drawn")).to_have_count(3, timeout=NEXT_LOOK_MS)
+    expect(page.locator(".chart.drawn")).to_have_count(3)
     expect(page.get_by_role("heading", name="What was measured")).to_be_visible()
     assert page.evaluate("window.isSamePage")
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
-from tests.browser import is_too_wide
+from tests.browser import is_complaint, is_too_wide
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHARTS = {"postgrespure-s822l": 3, "postgresql-on-power8": 2, "postgresql-on-ibm-z": 1, "soliddb-tatp-max5": 2}
@@ -18,7 +18,7 @@ def page(chromium, live_server, client):
     context = chromium.new_context(base_url=live_server.url, viewport={"width": 360, "height": 800})
     context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
     tab, complaints = context.new_page(), []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    tab.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     yield tab
     context.close()
