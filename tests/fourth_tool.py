@@ -76,7 +76,7 @@ class Counting(Tool):
 date +%s > started_epoch
 count_rows() {{
     queries=0
-    while [ "$(date +%s)" -lt "$1" ]; do {query} > /dev/null || exit 1; queries=$((queries + 1)); done
+    while {query} > /dev/null || exit 1; queries=$((queries + 1)); [ "$(date +%s)" -lt "$1" ]; do :; done
     echo "$queries queries in {spec.duration_s} s"
 }}
 until=$(($(date +%s) + {spec.duration_s}))

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
+from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Protocol
@@ -171,7 +172,7 @@ def test_a_comparison_has_no_serious_fault(tab, rows):
     tab.goto("/alive")
     sign_in(tab)
     open_unfolded(tab, f"{reverse('compare')}?experiment={rows['experiment'].pk}")
-    assert tab.locator("main .chart.drawn").count() > 0
+    tab.locator("main .chart.drawn").first.wait_for()
     assert faults(tab) == {}
 
 
@@ -179,7 +180,7 @@ def test_shared_pages_have_no_serious_fault(tab, rows):
     _, token = publish.link(rows["snapshot"], ["host"], "", None, name="A reader")
     for name in ("shared", "shared-report") if WHOLE else ("shared",):
         open_unfolded(tab, reverse(name, args=[token]))
-        assert tab.locator("main .chart.drawn").count() == 7
+        expect(tab.locator("main .chart.drawn")).to_have_count(7)
         assert faults(tab) == {}
     tab.goto(reverse("shared", args=["nobody"]))
     unfold(tab)
@@ -215,7 +216,8 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         (f"{reverse('compare')}?{curves}&curve={other.pk}-{second.pk}", 0),
     ):
         open_unfolded(tab, path)
-        assert tab.locator("main .chart.drawn").count() >= charts
+        if charts:
+            tab.locator("main .chart.drawn").nth(charts - 1).wait_for()
         assert faults(tab) == {}
 
 
@@ -235,7 +237,7 @@ def test_no_published_report_has_a_serious_fault(tab):
     reports = files.reports()
     for slug in (report.about["slug"] for report in (reports if WHOLE else reports[:1])):
         open_unfolded(tab, reverse("published-report", args=[slug]))
-        assert tab.locator("main .chart.drawn").count() > 0
+        tab.locator("main .chart.drawn").first.wait_for()
         by_report[slug] = faults(tab)
     assert {slug: sentences for slug, sentences in by_report.items() if sentences} == {}
 
