@@ -19,10 +19,11 @@ def test_a_lost_run_is_run_again_by_its_policy_and_both_attempts_are_kept(
 ):
     server = system(cluster16)
     worker.finish(experiment(server))
-    planned = experiment(server, duration_s=2, attempts_if_lost=2)
+    planned = experiment(server, duration_s=15, attempts_if_lost=2)
     worker.tick()
     run = planned.runs.get()
     folder = target.work_directory / "runs" / str(run.uuid) / "1"
+    worker.until(lambda: (folder / "pid").is_file() and len((folder / "pid").read_text().split()) == 5)
     kill_all_of(folder)
     [ended] = worker.finish(planned)
     assert (ended.state, ended.result.attempt.number) == (State.SUCCEEDED, 2)
