@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,11 +155,18 @@ def say(place: Place, name: str) -> str:
     return child.log.read_text()
 
 
-def test_web_worker_and_ticker_start_as_the_file_says_and_their_health_checks_succeed(place: Place) -> None:
+@pytest.fixture(scope="module")
+def prepared(place: Place) -> str:
+    """Prepare the warehouse, whichever test comes first; return what was said of it."""
     collect_static(place)
-    first = say(place, "prepare")
-    assert "Made the first user, admin." in first
-    assert "The role benchhub_app works with the rows, and owns nothing." in first
+    return say(place, "prepare")
+
+
+def test_web_worker_and_ticker_start_as_the_file_says_and_their_health_checks_succeed(
+    place: Place, prepared: str
+) -> None:
+    assert "Made the first user, admin." in prepared
+    assert "The role benchhub_app works with the rows, and owns nothing." in prepared
     assert not any(place.is_healthy(name) for name in ("web", "worker", "ticker")), "nothing runs yet"
     with place.running("web") as web, place.running("worker") as worker:
         assert place.becomes_healthy("web"), web.log.read_text()
@@ -180,8 +187,8 @@ def test_an_old_sign_of_life_is_no_health(place: Place) -> None:
 
 
 @pytest.mark.whole
-def test_a_second_start_makes_no_second_administrator(place: Place) -> None:
-    say(place, "prepare")
+def test_a_second_start_makes_no_second_administrator(place: Place, prepared: str) -> None:
+    assert "Made the first user, admin." in prepared
     assert "There are users already: none was made." in say(place, "prepare")
 
 
@@ -192,7 +199,7 @@ def test_the_target_of_the_demonstration_serves_ssh_and_postgresql(place: Place,
 
     account.write(place.folder / "target.sh", (CLONE / "docker" / "target.sh").read_text()).chmod(0o700)
     path = f"{programs.builds(account)[18]}:{PLAIN_ENVIRONMENT['PATH']}"
-    place.environment |= {"PATH": path, "HOME": str(place.folder)}
+    place = replace(place, environment={**place.environment, "PATH": path, "HOME": str(place.folder)})
     with place.running("target", account) as target:
         assert place.becomes_healthy("target"), target.log.read_text()
         assert ask_by_ssh(place, account, "psql -AtX -d bench -c 'SELECT 6 * 7' && type pgbench") == ["42", "pgbench"]
@@ -212,7 +219,7 @@ def ask_by_ssh(place: Place, account: Account, command: str) -> list[str]:
     options = ["-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-i", str(key)]
     port = place.here("-p 2222").split()
     words = ["ssh", *options, *port, f"{account.username}@127.0.0.1", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return [line.split()[0] for line in done.stdout.splitlines()]
 
