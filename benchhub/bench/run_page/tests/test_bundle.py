@@ -134,7 +134,7 @@ def sh(cluster16, tmp_path):
             tar.extractall(tmp_path, filter="data")
 
         def call(name):
-            options = {"env": {**environment, **address}, "capture_output": True, "text": True, "timeout": 120}
+            options = {"env": {**environment, **address}, "capture_output": True, "text": True, "timeout": 240}
             return subprocess.run(["sh", f"{tmp_path}/it/{name}"], check=False, **options)
 
         return call
@@ -157,7 +157,7 @@ def load_and_measure(run, call, folder):
 
 
 def test_a_bundle_repeats_the_run_on_a_real_server(run, sh, tmp_path):
-    planned = with_spec(run, log_sampling_rate=1)
+    planned = with_spec(run, log_sampling_rate=1, duration_s=5)
     call = sh(planned)
     early = call("2-run.sh")
     assert (early.returncode, "The check of the data set failed." in early.stderr) == (1, True)
