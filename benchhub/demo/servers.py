@@ -145,7 +145,7 @@ class Demo:
         inherited = self.web_listener.fileno()
         words = ("benchhub.serve", "--fd", str(inherited))
         web = self._serve("web", *words, inherits=(inherited,))
-        self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=60)
+        self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=240)
 
     def run_experiment(self, *, is_anew: bool) -> None:
         """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
