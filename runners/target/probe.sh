@@ -81,13 +81,13 @@ describe_cpus() {
 # sees its own as the root; the path is then of outside, and leads to no other folder.
 groups_of() {
     path=$(sed -n "s/$1//p" /proc/self/cgroup | head -n 1 | cut -c 1-4096)
-    case $path/ in */../*) path= ;; esac
+    case $path/ in */../*) path= ;; /*) ;; *) path= ;; esac
     path=${path%/}
     while [ -n "$path" ]; do
-        echo "$2$path"
+        printf '%s\n' "$2$path"
         path=${path%/*}
     done
-    echo "$2"
+    printf '%s\n' "$2"
 }
 version_1='[0-9]*:\([^:]*,\)\{0,1\}'
 # Microseconds of CPU in a period of so many, or 'max', for each group: the narrowest of them holds.
@@ -99,10 +99,13 @@ quota_of_cpus() {
         quota=$(cat "$folder/cpu.cfs_quota_us") && period=$(cat "$folder/cpu.cfs_period_us") && echo "$quota $period"
     done
 }
+# Bytes, or 'max', for each group: the narrowest of them holds. Above memory.high a group is slowed down until it has
+# given pages back. By version 1 a group tells of those around it as well, which a container does not see.
 limit_of_memory() {
-    groups_of '^0::' /sys/fs/cgroup | while IFS= read -r folder; do cat "$folder/memory.max"; done
+    groups_of '^0::' /sys/fs/cgroup | while IFS= read -r folder; do cat "$folder/memory.max" "$folder/memory.high"; done
     groups_of "^${version_1}memory\(,[^:]*\)\{0,1\}:" /sys/fs/cgroup/memory | while IFS= read -r folder; do
         cat "$folder/memory.limit_in_bytes"
+        sed -n 's/^hierarchical_memory_limit //p' "$folder/memory.stat"
     done
 }
 section username; id -un

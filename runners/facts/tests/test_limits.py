@@ -33,19 +33,45 @@ CONTAINER = {
 }
 
 
-@pytest.mark.parametrize("files", [VERSION_1, VERSION_2, CONTAINER])
-def test_the_narrowest_group_around_the_account_counts(tmp_path, files):
+# Above memory.high the kernel slows a group down; version 1 tells in each group the least of those around it.
+SLOWED = VERSION_2 | {
+    "sys/fs/cgroup/user.slice/memory.max": "max",
+    "sys/fs/cgroup/user.slice/a.scope/memory.high": "1073741824",
+}
+HIDDEN = VERSION_1 | {
+    "proc/self/cgroup": "7:memory:/../docker/1\n4:cpuacct,cpu:/user.slice\n",
+    "sys/fs/cgroup/memory/memory.stat": "cache 4096\nhierarchical_memory_limit 1073741824\ntotal_cache 1",
+}
+BACKSLASHES = {
+    "proc/self/cgroup": "0::/a\\x2db.slice\n",
+    "sys/fs/cgroup/a\\x2db.slice/cpu.max": "250000 100000",
+    "sys/fs/cgroup/a\\x2db.slice/memory.max": "1073741824",
+}
+
+
+def place(folder, files):
     for name, text in files.items():
-        path = tmp_path / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
-    shell = FUNCTIONS.replace("/sys/fs", f"{tmp_path}/sys/fs").replace("/proc/self", f"{tmp_path}/proc/self")
 
-    def printed(function):
-        return subprocess.run(["/bin/sh", "-c", shell + function], capture_output=True, text=True, check=False).stdout
 
-    assert "250000 100000" in printed("quota_of_cpus").splitlines()
-    assert texts.memory_limit(printed("limit_of_memory"), 64 << 30) == 1 << 30
+def printed(folder, command):
+    shell = FUNCTIONS.replace("/sys/fs", f"{folder}/sys/fs").replace("/proc/self", f"{folder}/proc/self")
+    return subprocess.run(["/bin/sh", "-c", shell + command], capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize("files", [VERSION_1, VERSION_2, CONTAINER, SLOWED, HIDDEN, BACKSLASHES])
+def test_the_narrowest_group_around_the_account_counts(tmp_path, files):
+    place(tmp_path, files)
+    assert "250000 100000" in printed(tmp_path, "quota_of_cpus").splitlines()
+    assert texts.memory_limit(printed(tmp_path, "limit_of_memory"), 64 << 30) == 1 << 30
+
+
+def test_a_path_that_begins_nowhere_leads_to_the_root_and_ends(tmp_path):
+    """No kernel is known to print it; a loop without end would keep the probe from ever answering."""
+    place(tmp_path, {"proc/self/cgroup": "0::user.slice"})
+    assert printed(tmp_path, "groups_of '^0::' /groups | head -n 3") == "/groups\n"
 
 
 @pytest.mark.parametrize("text", ["", "max\n", "9223372036854771712\n", "-1\nx y\n0\n"])
