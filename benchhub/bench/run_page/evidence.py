@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
@@ -11,6 +12,16 @@ from runners import tools
 from runners.tools.kinds import StatementLatency
 
 COMMAND_FILE, PRINTED_FILE = "command.sh", "out.log"
+MOST_STATEMENTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """How long the statements of an attempt took, without those that are too many; none once `file` is archived."""
+
+    file: Evidence
+    rows: Sequence[StatementLatency] = ()
+    left_out: int = 0
 
 
 def newest_first(run: int, name: str, attempt: int | None = None) -> QuerySet[Evidence]:
@@ -33,11 +44,13 @@ def command_line(script: str, program: str) -> str:
     return lines[-1].removesuffix(" || rc=$?") if lines else ""
 
 
-def statement_rows(run: Run, attempt: Attempt, files: Iterable[Evidence]) -> Sequence[StatementLatency]:
-    """Return the statements of an attempt; empty where none was timed, or its output has moved to the archive."""
+def timed_statements(run: Run, attempt: Attempt, files: Iterable[Evidence]) -> Statements | None:
+    """Return the statements of an attempt; None where none was timed."""
     tool = tools.get(run.spec["tool"])
-    if not tool.times_statements(run.spec.get("parameters") or {}):
-        return ()
-    keys = [file.pk for file in files if file.name == PRINTED_FILE and file.attempt_id == attempt.pk]
-    printed = Evidence.objects.filter(pk__in=keys, archived_at=None).first()
-    return tool.statement_latencies(printed.text) if printed else ()
+    printed = [file for file in files if file.name == PRINTED_FILE and file.attempt_id == attempt.pk]
+    if not printed or not tool.times_statements(run.spec.get("parameters") or {}):
+        return None
+    if printed[0].archived_at:
+        return Statements(printed[0])
+    rows = tool.statement_latencies(Evidence.objects.get(pk=printed[0].pk).text)
+    return Statements(printed[0], rows[:MOST_STATEMENTS], len(rows[MOST_STATEMENTS:])) if rows else None

@@ -36,11 +36,11 @@ from benchhub.ui.facts import Fact, Section, sections
 from runners import tools
 from runners.contract import READS_PER_LOOK
 from runners.tools import Tool
-from runners.tools.kinds import Script, StatementLatency
+from runners.tools.kinds import Script
 
 from . import figures
 from .beside import environment_differences, runs_beside, sources
-from .evidence import command_line, command_text, statement_rows
+from .evidence import Statements, command_line, command_text, timed_statements
 from .latency import Percentiles, percentiles_of, type_rows
 from .measures import facts_for_verdict, measure_facts, steadiness_facts, unreported_text, verdict_on
 from .series import SeriesGroup, is_zero, metric_words, series_groups
@@ -203,8 +203,8 @@ class RunPage:
         return type_rows(self.result, self._histograms, self.run.spec) if self.result else []
 
     @cached_property
-    def statements(self) -> Sequence[StatementLatency]:
-        return statement_rows(self.run, self.result.attempt, self.evidence) if self.result else ()
+    def statements(self) -> Statements | None:
+        return timed_statements(self.run, self.result.attempt, self.evidence) if self.result else None
 
     @cached_property
     def segments(self) -> list[SegmentRow]:

@@ -81,10 +81,12 @@ SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in
 UNITS = {name: unit for name, unit, _ in LINES}
 # Of the report by statement (-r): the average, from 15 on the failures, then the retries where there may be some.
 STATEMENT_LINE = re.compile(
-    r"[ \t]{1,20}(\d{1,9}\.\d{1,6})(?: {1,20}(\d{1,15})(?: {1,20}\d{1,15})?)?[ \t]{1,2}(\S.{0,999})"
+    r"[ \t]{1,20}(-?\d{1,9}\.\d{1,6})(?: {1,20}(\d{1,15})(?: {1,20}\d{1,15})?)?[ \t]{1,2}(\S.*)"
 )
 STATEMENTS_BEGIN = re.compile(r"(?: - )?statement latencies in milliseconds")
-MOST_STATEMENTS = 1000
+# All that a script's part of the report has is indented, and none of it like a line of the script's own.
+STATEMENTS_END = re.compile(r"(?![ \t])| - ")
+LONGEST_STATEMENT = 1000  # characters
 # What the lines that hold measures begin with, up to where their form varies or their number stands.
 BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
@@ -213,15 +215,16 @@ def _numbers(line: str) -> Iterator[float]:
 
 
 def statement_latencies(stdout: str) -> Iterator[StatementLatency]:
-    """Yield how long each statement took, the first MOST_STATEMENTS; nothing without pgbench's report by statement."""
-    script, is_report, count = "", False, 0
+    """Yield how long each statement took, with the beginning of its text; nothing without pgbench's report by it."""
+    script, is_report = "", False
     for line in stdout.split("\n"):
         if title := SCRIPT_LINE.fullmatch(line):
             script = title[1]
-        match = STATEMENT_LINE.fullmatch(line) if is_report else None
-        is_report = match is not None or STATEMENTS_BEGIN.match(line) is not None
-        if match and (count := count + 1) <= MOST_STATEMENTS:
-            yield StatementLatency(script, match[3], float(match[1]), int(match[2]) if match[2] else None)
+        if STATEMENTS_END.match(line):
+            is_report = STATEMENTS_BEGIN.match(line) is not None
+        elif is_report and (match := STATEMENT_LINE.fullmatch(line)):
+            failures = int(match[2]) if match[2] else None
+            yield StatementLatency(script, match[3][:LONGEST_STATEMENT], float(match[1]), failures)
 
 
 def other_servers(stdout: str) -> tuple[str, ...]:

@@ -350,3 +350,19 @@ def test_the_report_by_statement_is_read_as_each_version_prints_it() -> None:
         ("\\set n 1", None), ("END;", None),
     ]  # fmt: skip
     assert PGBENCH.statement_latencies(recorded("16", "plain").stdout.decode()) == ()
+
+
+def test_a_long_statement_or_a_strange_average_does_not_end_the_report_by_statement() -> None:
+    text = (
+        "SQL script 1: a.sql\n - statement latencies in milliseconds and failures:\n"
+        f"         0.500           0  SELECT {'x' * 2000};\n"
+        "        -0.001           0  SELECT 2;\n"
+        "           nan           0  SELECT 3;\n"
+        "         0.250           1  END;\n"
+        " - number of transactions actually processed: 7\n"
+        "         9.000           0  no statement\n"
+    )
+    rows = PGBENCH.statement_latencies(text)
+    assert [(row.text[:9], len(row.text), row.average_ms) for row in rows] == [
+        ("SELECT xx", 1000, 0.5), ("SELECT 2;", 9, -0.001), ("END;", 4, 0.25),
+    ]  # fmt: skip
