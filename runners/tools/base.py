@@ -46,7 +46,7 @@ class Tool(ABC):
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str
-    # Name and version of the parser, such as "pgbench/5": stored with every result that it made.
+    # Name and version of the parser, such as "pgbench/6": stored with every result that it made.
     parser: str
     # The kinds of workload that it runs, the usual one first.
     kinds: tuple[Kind, ...]
@@ -102,6 +102,10 @@ class Tool(ABC):
     @abstractmethod
     def describe(self, parameters: Mapping[str, Any]) -> Description:
         """Return the workload in words, for lists and labels."""
+
+    def distinguishing(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters that tell protocols apart: without what changes nothing beside the others."""
+        return parameters
 
     def in_full(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters as a person is shown them, with what was left to its default where that decides."""

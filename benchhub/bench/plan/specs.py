@@ -45,7 +45,7 @@ def protocol_form(experiment: Experiment, system: System) -> dict[str, Any]:
     return digest.protocol_form(
         {
             "tool": workload.tool,
-            "parameters": dict(workload.parameters),
+            "parameters": dict(tool.distinguishing(workload.parameters)),
             "data_set": dict(tool.data_set(workload.parameters)),
             "client": tool.client(experiment.client_build.version),
             "duration_s": experiment.duration_s,

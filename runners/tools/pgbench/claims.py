@@ -21,6 +21,7 @@ from .parameters import CUSTOM, Parameters, read
 SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
 QUERY_MODE, TRIES, PARTITIONS, CONNECTIONS = "query_mode", "tries", "partitions", "connections"
 RATE, LATENCY_LIMIT, FAILURES = "rate_limit", "latency_limit", "failures"
+STATEMENTS = "statement_latencies"
 
 LIMIT_LINE = re.compile(r"number of transactions above the ([0-9]{1,12}\.[0-9]{1,3}) ms latency limit")
 LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
@@ -203,6 +204,11 @@ def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     if summary.transactions and summary.tps:
         yield RATE, _rate_claim(summary)
         yield LATENCY_LIMIT, _limit_claim(summary)
+        yield STATEMENTS, claims.exactly(summary.has_statements, f"a run {_timing(summary.has_statements)}")
+
+
+def _timing(has_statements: bool) -> str:
+    return f"{'with' if has_statements else 'without'} a report by statement (-r)"
 
 
 def _holder(connects_each: bool) -> str:
@@ -322,7 +328,15 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
         CONNECTIONS: Fact(parameters.connect_each, f"one for each {_holder(parameters.connect_each)}"),
         RATE: Fact(parameters.rate_tps, _limited("at", parameters.rate_tps, "TPS")),
         LATENCY_LIMIT: Fact(parameters.latency_limit_ms, _limited("with", parameters.latency_limit_ms, "ms")),
+        **_report_fact(parameters, is_own=is_own),
     }
+
+
+def _report_fact(parameters: Parameters, *, is_own: bool) -> dict[str, Fact]:
+    """Return whether there is a report by statement; nobody else's command needs it for a think time."""
+    if parameters.think_ms and not is_own:
+        return {}
+    return {STATEMENTS: Fact(parameters.has_report, f"one {_timing(parameters.has_report)}")}
 
 
 def _limited(preposition: str, limit: float, unit: str) -> str:

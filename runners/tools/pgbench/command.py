@@ -222,7 +222,7 @@ def _run_words(spec: RunSpec, parameters: Parameters, duration_s: int) -> list[s
     for name, value in sorted({**(parameters.variables or {}), **(think.variables() if think else {})}.items()):
         words += ["-D", shlex.quote(f"{name}={value}")]
     # By command, pgbench tells how long it slept.
-    words += ["-r"] if think and not parameters.statement_latencies else []
+    words += ["-r"] if think else []
     return words + list(scripts.words(parameters, version))
 
 

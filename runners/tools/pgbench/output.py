@@ -251,6 +251,7 @@ class Summary:
     scripts: list[tuple[str, int | None]] = field(default_factory=list)
     tps: dict[str, float] = field(default_factory=dict)
     is_of_18: bool = False
+    has_statements: bool = False
     has_old_average: bool = False
 
     @property
@@ -312,6 +313,8 @@ def _add(summary: Summary, line: str) -> None:
         summary.scripts[-1] = (summary.scripts[-1][0], int(weight[1]))
     elif line.startswith(" - number of transactions actually processed"):
         summary.is_of_18 = True
+    elif STATEMENTS_BEGIN.match(line):
+        summary.has_statements = True
     elif line.startswith("tps = "):
         rate, _, way = line.removeprefix("tps = ").partition(" (")
         if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,9}", rate):
@@ -331,9 +334,13 @@ def kind_of(name: str) -> str:
 
 
 def stated_parameters(text: str) -> dict[str, Any]:
-    """Return script, scale and query mode of the first run in a text; {} where it is none of one built-in script."""
+    """Return script, scale, query mode and whether statements were timed, of the first run in a text.
+
+    {} where it is none of one built-in script.
+    """
     summary = read_summary(text)
     script, scale = BUILTINS.get(summary.values.get("transaction type", "")), summary.number("scaling factor")
     if not script or not scale:
         return {}
-    return {"script": script, "scale": int(scale), "query_mode": summary.values.get("query mode", "simple")}
+    stated = {"script": script, "scale": int(scale), "query_mode": summary.values.get("query mode", "simple")}
+    return {**stated, **({"statement_latencies": True} if summary.has_statements else {})}

@@ -191,6 +191,11 @@ class Parameters:
         """Return how clients pause before each transaction; None where they do not."""
         return pacing.think_of({"think_ms": self.think_ms, "think_distribution": self.think_distribution})
 
+    @property
+    def has_report(self) -> bool:
+        """Tell whether pgbench reports by statement (-r): where that is asked for, and where clients think."""
+        return self.statement_latencies or bool(self.think_ms)
+
 
 FIELDS = {field.name: field for field in fields(Parameters)}
 # Parameters that mean nothing while another has its default.
@@ -239,9 +244,14 @@ def read(parameters: Mapping[str, Any]) -> Parameters:
     _check_think(checked)
     if checked.load_shape and (checked.rate_tps or checked.think_ms):
         raise ValueError("A load shape has rates of its own: leave out the other rate, or the think time.")
-    # What means nothing without another parameter is left out, so that it can make no difference.
-    idle = {name: FIELDS[name].default for name, other in DEPENDENT.items() if not getattr(checked, other)}
-    return Parameters(**{**parameters, "scripts": scripts, **idle})
+    return Parameters(**{**parameters, "scripts": scripts, **_idle(checked)})
+
+
+def _idle(parameters: Parameters) -> dict[str, Any]:
+    """Return the defaults of what makes no difference beside the other parameters, so that it tells nothing apart."""
+    idle = {name: FIELDS[name].default for name, other in DEPENDENT.items() if not getattr(parameters, other)}
+    # Statements are timed with any think time: the report has how long pgbench slept.
+    return {**idle, **({"statement_latencies": False} if parameters.think_ms else {})}
 
 
 def _check_values(parameters: Mapping[str, Any]) -> None:

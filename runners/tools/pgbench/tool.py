@@ -26,7 +26,7 @@ from .log import Reduction
 from .pacing import options as pacing
 from .pacing import responses, shaped, shaped_claims
 
-PARSER = "pgbench/5"
+PARSER = "pgbench/6"
 WARMUP_METRIC = "warmup_tps"
 APART_SINCE, SUM_TOLERANCE = (11,), 0.02
 LOAD_S_PER_SCALE = 0.3
@@ -100,6 +100,11 @@ class Pgbench(Tool):
         further = {"think_distribution": think.distribution} if think else {}
         return {name: value for name, value in parameters.items() if name not in ("scripts", "init")} | further
 
+    def distinguishing(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters; without the switch for what any think time has, as both send the same command."""
+        left_out = ("statement_latencies",) if pacing.think_of(parameters) else ()
+        return {name: value for name, value in parameters.items() if name not in left_out}
+
     def data_set(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         return pgbench_parameters.data_set(parameters)
 
@@ -150,7 +155,7 @@ class Pgbench(Tool):
         return [PlannedSegment(segment.rate_tps, segment.duration_s) for segment in segments]
 
     def times_statements(self, parameters: Mapping[str, Any]) -> bool:
-        return bool(parameters.get("statement_latencies"))
+        return bool(parameters.get("statement_latencies") or pacing.think_of(parameters))
 
     def statement_latencies(self, stdout: str) -> Sequence[StatementLatency]:
         return tuple(output.statement_latencies(printed_text(stdout.encode())))

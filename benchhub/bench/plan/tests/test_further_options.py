@@ -174,6 +174,8 @@ def test_options_tell_protocols_and_data_sets_apart_and_defaults_do_not(workload
     ):
         assert forms(**options)[0] != protocol
         assert forms(**options)[1] == data_set
+    # A think time has the latencies by statement anyway.
+    assert forms(think_ms=50, statement_latencies=True) == forms(think_ms=50)
     for options in ({"fillfactor": 90}, {"foreign_keys": True}, {"unlogged": True}, {"partitions": 2}):
         assert forms(**options)[0] != protocol
         assert forms(**options)[1] != data_set

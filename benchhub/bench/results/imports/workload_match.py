@@ -56,8 +56,13 @@ def missing_workload(text: str) -> Workload | None:
 
 
 def _name(tool_name: str, parameters: Mapping[str, Any]) -> str:
-    words = [value if isinstance(value, str) else f"{name} {value:,}" for name, value in parameters.items()]
-    return f"{tool_name} {', '.join(words)}"
+    return f"{tool_name} {', '.join(_word(name, value) for name, value in parameters.items())}"
+
+
+def _word(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return name.replace("_", " ")
+    return value if isinstance(value, str) else f"{name} {value:,}"
 
 
 def add(workload: Workload) -> list[str]:

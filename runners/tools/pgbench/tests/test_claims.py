@@ -391,3 +391,33 @@ def test_the_thread_that_has_two_of_four_clients_takes_twice_as_long_at_a_third_
     spec = replace(SPEC, tool_version="17.7", clients=4, threads=3, duration_s=0, parameters=parameters)
     outputs = printing(UNEVEN)
     assert [claim.code for claim in PGBENCH.contradictions(spec, outputs)] == codes
+
+
+REPORT = "statement latencies in milliseconds and failures:\n         0.163           0  END;\n"
+
+
+def test_a_report_by_statement_is_held_against_whether_statements_were_timed() -> None:
+    timed: dict[str, object] = {"statement_latencies": True}
+    assert contradicted(NEW_SPEC, NEW + REPORT, parameters=timed) == {}
+    assert contradicted(NEW_SPEC, NEW + REPORT) == {
+        "statement-latencies": "The output is of a run with a report by statement (-r), "
+        "not of one without a report by statement (-r)."
+    }
+    assert list(contradicted(NEW_SPEC, NEW, parameters=timed)) == ["statement-latencies"]
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_think_time_has_the_report_by_statement_whatever_the_switch_says(is_own: bool) -> None:
+    text = NEW.replace("<builtin: TPC-B (sort of)>", "script_0.sql").replace("tries: 3", "tries: 1")
+    for switch in (True, False):
+        think: dict[str, object] = {"max_tries": 1, "think_ms": 5, "statement_latencies": switch}
+        assert "statement-latencies" not in contradicted(NEW_SPEC, text + REPORT, parameters=think, is_own=is_own)
+        codes = contradicted(NEW_SPEC, text, parameters=think, is_own=is_own)
+        # Elsewhere clients may have paused without it.
+        assert ("statement-latencies" in codes) == is_own
+
+
+def test_what_a_text_states_for_a_missing_workload_includes_that_statements_were_timed() -> None:
+    assert "statement_latencies" not in PGBENCH.stated_parameters(printing(OLD))
+    stated = PGBENCH.stated_parameters(printing(OLD + REPORT))
+    assert contradicted(replace(OLD_SPEC, parameters=stated), OLD + REPORT) == {}

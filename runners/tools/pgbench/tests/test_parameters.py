@@ -221,3 +221,13 @@ def test_a_workload_says_what_sets_it_apart_and_nothing_of_what_is_the_default()
     )
     assert description.label_note == "; ".join(description.peculiarities)
     assert PGBENCH.describe({"script": "select-only"}).peculiarities == ()
+
+
+def test_with_a_think_time_the_switch_for_latencies_by_statement_tells_nothing_apart() -> None:
+    think = {"script": "select-only", "scale": 1, "think_ms": 5}
+    timed = {**think, "statement_latencies": True}
+    assert pgbench_parameters.read(timed) == pgbench_parameters.read(think)
+    assert PGBENCH.distinguishing(timed) == PGBENCH.distinguishing(think)
+    assert PGBENCH.times_statements(think) and PGBENCH.times_statements(timed)
+    plain = {"script": "select-only", "scale": 1, "statement_latencies": True}
+    assert PGBENCH.distinguishing(plain) == plain

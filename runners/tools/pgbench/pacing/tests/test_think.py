@@ -186,7 +186,7 @@ def test_response_times_come_from_the_log_and_cycles_keep_what_pgbench_printed()
     assert any("without that" in remark for remark in result.remarks)
     assert not any("as pgbench timed them" in remark for remark in result.remarks)
     assert PGBENCH.contradictions(THINKING, outputs) == ()
-    assert [row.name for row in PGBENCH.contradictions(SPEC, outputs)] == ["script"]
+    assert [row.name for row in PGBENCH.contradictions(SPEC, outputs)] == ["script", "statement_latencies"]
 
 
 def test_without_a_log_the_average_is_what_pgbench_did_not_sleep() -> None:
