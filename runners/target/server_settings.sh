@@ -31,8 +31,15 @@ server_give_up() {
 # Carry out the SQL on standard input: as any session would, and as one that settings of its own do not cut short. What
 # is compared is read as any session would: the other changes what it reads. What a server says fills neither disk nor
 # memory: psql takes 1 GiB at most, and it is an error where it prints or complains more than 1 MiB, or where that cannot be
-# written whole. Descriptor 5, the lock, stays its own.
+# written whole. It complains where it fails alone: a server may warn each session, and that is no answer. Descriptor 5,
+# the lock, stays its own.
 server_ask() (
+    { complaint=$(server_ask_aloud "$@" 2>&1 >&7 7>&-) && exit; } 7>&1
+    code=$?
+    printf '%s\n' "$complaint" >&2
+    exit "$code"
+)
+server_ask_aloud() (
     {
         {
             {

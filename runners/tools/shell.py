@@ -37,31 +37,45 @@ CUT_SHORT, TOO_LONG = 141, f"It said more than {MOST_ANSWER_BYTES} bytes."  # th
 ANSWER_S, NOT_IN_TIME, LATE = 60, "The server did not answer within 60 s.", 124  # the end that timeout gives it
 # The lock of an attempt has no place in a question: 3 and 5 are free in its shell, and come back to what they were.
 BRIEFLY = f"""\
-# The first {MOST_ANSWER_BYTES} bytes of what a command says, errors included; it ends as the command does, which may
-# take 1 GiB of memory. One that says more is ended, also where it takes no notice of a reader that has gone.
+# The first {MOST_ANSWER_BYTES} bytes of what a command prints; behind it, where it fails, of what it complains of: a
+# server may warn each session, and that is no answer. It ends as the command does, which may take 1 GiB of memory. One
+# that prints or complains more is ended, also where it takes no notice of a reader that has gone.
 briefly() {{
     {{
         {{
             {{
-                ulimit -v 1048576 2> /dev/null || :
-                ended=0
-                /bin/sh -c 'echo "$$" >&3; exec "$@" 2>&1 3>&- 5>&-' sh "$@" || ended=$?
-                echo "$ended" >&3
-            }} | {{
-                head -c {MOST_ANSWER_BYTES} >&5 3>&-
-                [ "$(head -c 1 | wc -c)" -eq 0 ] || echo {CUT_SHORT} >&3
-            }}
+                {{
+                    ulimit -v 1048576 2> /dev/null || :
+                    ended=0
+                    /bin/sh -c 'echo "$$" >&3; exec "$@" 3>&- 5>&-' sh "$@" || ended=$?
+                    echo "$ended" >&3
+                }} | {{
+                    head -c {MOST_ANSWER_BYTES} >&5 3>&-
+                    [ "$(head -c 1 | wc -c)" -eq 0 ] || echo {CUT_SHORT} >&3
+                }}
+            }} 2>&1 | briefly_complains
         }} 3>&1 | briefly_ended
     }} 5>&1
+}}
+# Whoever may still say how it ended has this one's input open: the complaint comes behind all of that.
+briefly_complains() {{
+    complaint=$(head -c {MOST_ANSWER_BYTES} 3>&- 5>&-)
+    [ "$(head -c 1 | wc -c)" -eq 0 ] || {{ echo {CUT_SHORT} >&3; return; }}
+    [ -z "$complaint" ] || printf 'complaint\\n%s\\n' "$complaint" >&3
 }}
 briefly_ended() {{
     read -r asked || :
     code=
-    while read -r ended; do
+    while read -r ended && [ "$ended" != complaint ]; do
         [ "$code$ended" != {CUT_SHORT} ] || kill "$asked" 2> /dev/null || :
         [ "$code" = {CUT_SHORT} ] || code=$ended
     done
+    case $code in 0 | {CUT_SHORT}) cat > /dev/null ;; *) cat ;; esac
     exit "${{code:-2}}"
+}}
+# The line of an answer that says why there is none: warnings may stand before it.
+briefly_reason() {{
+    printf '%s\\n' "$1" | grep -a -m 1 -E '(ERROR|FATAL|error): ' || printf '%s\\n' "$1" | head -n 1
 }}
 """
 
@@ -119,7 +133,7 @@ def verified(spec: RunSpec, kind: str, query: str, expected: str, then: str = ""
     return f"""\
 {BRIEFLY}rc=0
 line=$(briefly {psql(spec, query)}) || rc=$?
-first=$(printf '%s\\n' "$line" | head -n 1)
+first=$(briefly_reason "$line")
 [ "$rc" != {CUT_SHORT} ] || first='{TOO_LONG}'
 case $rc in
 0)  if [ "$line" != {expected_line} ]; then
@@ -139,7 +153,7 @@ def answered(spec: RunSpec) -> str:
     return f"""\
 {BRIEFLY}answer=$(briefly timeout -k 1 {ANSWER_S} {psql(spec, "SELECT 1")}) || {{
     case $? in {CUT_SHORT}) answer='{TOO_LONG}' ;; {LATE}) answer='{NOT_IN_TIME}' ;; esac
-    printf '{NO_ANSWER}: %s\\n' "$(printf '%s\\n' "$answer" | head -n 1)" >&2
+    printf '{NO_ANSWER}: %s\\n' "$(briefly_reason "$answer")" >&2
     exit 1
 }}
 """
