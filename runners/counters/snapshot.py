@@ -17,6 +17,7 @@ from . import host, statements
 from .host import CHILDREN_COMMAND, HOST_COMMAND, quiet_command
 from .server import counted, json_values, missing, settings, wal_bytes
 from .sql import STATISTICS, snapshot_sql
+from .statements import Statements
 
 SNAPSHOT_TIMEOUT_S = 30.0
 HOST_BYTES = 64 << 10
@@ -29,7 +30,7 @@ MOST_REMARKS = 50
 class Snapshot:
     """A snapshot: `host_first` and `host_last` as by `host_snapshot`; `settings` by name with setting, unit, source,
     pending_restart; `statistics` are rows by view, as the server has them; what is not there is left out. `is_held`
-    tells that somebody's run has changed settings of the server. `statements` are rows of pg_stat_statements.
+    tells that somebody's run has changed settings of the server. `statements` are those of pg_stat_statements.
     """
 
     host_first: Mapping[str, Any]
@@ -40,7 +41,7 @@ class Snapshot:
     wal_position: int | None
     system_identifier: str | None
     is_held: bool
-    statements: Mapping[str, Mapping[str, Any]]
+    statements: Statements | None
     remarks: tuple[str, ...]
 
 
@@ -64,9 +65,8 @@ rm -f snapshot.err
 
 def parse_snapshot(text: bytes) -> Snapshot:
     """Read a snapshot, its first MOST_BYTES; what cannot be read is left out, with a sentence in `remarks`."""
-    lines = [
-        line for line in text[:MOST_BYTES].replace(b"\0", b"").decode(errors="replace").splitlines() if "|" in line
-    ]
+    # Other ends of lines than \n stand within JSON.
+    lines = [line for line in text[:MOST_BYTES].replace(b"\0", b"").decode(errors="replace").split("\n") if "|" in line]
     pairs = [(name, value) for name, _, value in (line.partition("|") for line in lines)]
     values, remarks = json_values(pairs)
     return Snapshot(
@@ -78,7 +78,7 @@ def parse_snapshot(text: bytes) -> Snapshot:
         wal_position=wal_bytes(values.get("wal_position", "")),
         system_identifier=values.get("system_identifier"),
         is_held=values.get("is_held", False),
-        statements=dict(statements.read(pairs)),
+        statements=statements.read(pairs),
         remarks=(*list(dict.fromkeys(remarks))[:MOST_REMARKS], *missing(values)),
     )
 
@@ -98,7 +98,7 @@ def deltas(before: Snapshot, after: Snapshot) -> dict[str, Any]:
     for name in STATISTICS:
         if name in before.statistics and name in after.statistics:
             changes |= counted(name, before.statistics[name], after.statistics[name], remarks)
-    if before.server and (statements_run := statements.growth(before.statements, after.statements)):
+    if statements_run := _statements_delta(before, after, remarks):
         changes["pg_stat_statements"] = statements_run
     changes |= _wal_delta(before, after, remarks)
     names = before.settings.keys() & after.settings.keys()
@@ -117,6 +117,18 @@ async def host_snapshot(connections: Connections, target: Target, *, is_before: 
     command = quiet_command() + HOST_COMMAND if is_before else HOST_COMMAND
     answer = await connections.run(target, command, timeout_s=SNAPSHOT_TIMEOUT_S, most_bytes=HOST_BYTES)
     return dict(parse_snapshot(answer).host_last)
+
+
+def _statements_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> list[dict[str, Any]]:
+    if not before.server or not after.server or not (before.statements or after.statements):
+        return []
+    if before.system_identifier != after.system_identifier:
+        remarks.append("No statements: another server answered after the run than before it.")
+        return []
+    if before.server["postmaster_start_epoch_s"] != after.server["postmaster_start_epoch_s"]:
+        remarks.append("No statements: the server was restarted in between.")
+        return []
+    return statements.growth(before.statements, after.statements, remarks)
 
 
 def _wal_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> dict[str, int]:

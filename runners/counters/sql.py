@@ -9,6 +9,7 @@ from __future__ import annotations
 from runners.server_settings.mark import IS_HELD_QUERY
 
 from . import statements
+from .statements import OWN
 
 # Each of one row.
 VIEWS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal")
@@ -40,22 +41,22 @@ END $$;
 """
 
 SERVER_SQL = f"""\
-SELECT 'server', row_to_json(s) FROM (SELECT version() AS version,
+SELECT {OWN} 'server', row_to_json(s) FROM (SELECT version() AS version,
     current_setting('server_version_num')::int AS server_version_num,
     extract(epoch FROM pg_postmaster_start_time())::float8 AS postmaster_start_epoch_s,
     extract(epoch FROM clock_timestamp())::float8 AS epoch_s,
     pg_is_in_recovery() AS in_recovery, current_database() AS database) AS s;
-SELECT 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
-SELECT 'is_held', to_json(({IS_HELD_QUERY}));
+SELECT {OWN} 'pg_stat_database', row_to_json(d) FROM pg_stat_database AS d WHERE datname = current_database();
+SELECT {OWN} 'is_held', to_json(({IS_HELD_QUERY}));
 """
 
 
 def snapshot_sql() -> str:
     """Return psql text that prints one 'name|JSON' a line, of what this version of the server has."""
     views = [_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in VIEWS]
-    choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql(), statements.CHOICE]
+    choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql()]
     queries = "".join(_run_query(f"benchhub_{number}", choice) for number, choice in enumerate(choices))
-    return WAIT_SQL + SERVER_SQL + queries
+    return WAIT_SQL + SERVER_SQL + queries + statements.PROBE + _run_query("benchhub_statements", statements.CHOICE)
 
 
 def _run_query(name: str, choice: str) -> str:

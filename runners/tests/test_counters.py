@@ -270,30 +270,3 @@ async def test_a_host_alone_is_counted_over_ssh(connections, target):
 def test_secrets_in_settings_are_hidden_in_the_query_itself():
     assert "''primary_conninfo''" in snapshot_command("/bin")
     assert "(hidden)" in snapshot_command("/bin")
-
-
-def statement(key, calls, total_ms, query="SELECT $1"):
-    row = {"id": key, "query": query, "calls": calls, "rows": calls, "total_ms": total_ms}
-    return f"statement|{json.dumps(row)}\n"
-
-
-def statements_between(before, after):
-    snapshots = [parse_snapshot((SERVER.format(started=7) + text).encode()) for text in (before, after)]
-    return deltas(*snapshots).get("pg_stat_statements", [])
-
-
-def test_statements_are_those_that_ran_in_between_with_the_longest_in_all_first():
-    before = statement("1", 10, 5.0) + statement("2", 7, 1.0) + statement("3", 9, 9.0)
-    after = statement("1", 14, 6.0) + statement("2", 7, 1.0) + statement("3", 1, 1.0) + statement("4", 2, 8.0, "END")
-    assert statements_between(before, after) == [
-        {"query": "END", "calls": 2, "rows": 2, "total_ms": 8.0},
-        {"query": "SELECT $1", "calls": 4, "rows": 4, "total_ms": 1.0},
-    ]
-    assert statements_between("", "statement|[1]\nstatement|{\n" + statement("1", True, 1)) == []
-
-
-def test_a_statement_below_those_that_were_listed_before_has_no_growth_that_is_known():
-    before = "".join(statement(str(key), 1, 1.0) for key in range(100))
-    assert statements_between(before, statement("100", 1, 9.0) + statement("99", 2, 1.5)) == [
-        {"query": "SELECT $1", "calls": 1, "rows": 1, "total_ms": 0.5}
-    ]
