@@ -82,7 +82,7 @@ def with_evidence(run: Run, settings: Mapping[str, Any] | None) -> dict[str, str
 
 
 def evidence(run: Run) -> dict[str, str]:
-    """Return the small files that the newest attempt left, as they came: these do name hosts and folders."""
+    """Return the small files that the newest attempt left, nearly as they came: these do name hosts and folders."""
     newest = run.attempts.order_by("-number").first()
     small = newest.evidence.filter(size_bytes__lte=LARGEST_EVIDENCE_BYTES) if newest else []
     return dict(_evidence_file(file) for file in small if not file.name.endswith(".gz"))
@@ -91,9 +91,15 @@ def evidence(run: Run) -> dict[str, str]:
 def _evidence_file(file: Evidence) -> tuple[str, str]:
     """Return the name and text of a file; of one that the archive should have and does not, why it is not here."""
     try:
-        return f"evidence/{file.name}", file.text
+        is_snapshot = file.name.endswith(".snapshot")
+        return f"evidence/{file.name}", _without_statements(file.text) if is_snapshot else file.text
     except ArchiveError as error:
         return f"evidence/{file.name}.not-here.txt", f"{error}\n"
+
+
+def _without_statements(text: str) -> str:
+    """Return a snapshot without the texts that pg_stat_statements has, which may be of others."""
+    return "\n".join(line for line in text.split("\n") if not line.startswith("statement|"))
 
 
 def archive(folder: str, files: Mapping[str, str]) -> bytes:

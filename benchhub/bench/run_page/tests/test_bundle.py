@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchhub.bench import testing
+from benchhub.bench.models import Evidence
 from benchhub.bench.plan.specs import spec_of
 from benchhub.bench.run_page import bundle
 from runners import tools
@@ -109,6 +110,15 @@ def test_a_run_offers_its_bundle_with_what_it_left(client, run):
         names = tar.getnames()
     folder = f"benchhub-run-{made.pk}"
     assert {f"{folder}/2-run.sh", f"{folder}/evidence/command.sh", f"{folder}/evidence/out.log"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("before.snapshot", "server|{}\n"), ("out.log", "statement|x\nserver|{}\n")]
+)
+def test_what_a_server_counted_by_statement_is_in_no_bundle(run, name, text):
+    attempt, content = testing.succeeded(run, 1.0).attempt, b"statement|x\nserver|{}\n"
+    Evidence.objects.create(attempt=attempt, name=name, content=content, size_bytes=len(content), sha256="0" * 64)
+    assert bundle.evidence(run)[f"evidence/{name}"] == text
 
 
 def test_a_run_whose_plan_cannot_be_read_any_more_says_so(client, run):
