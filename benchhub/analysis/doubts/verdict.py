@@ -61,9 +61,9 @@ class RunFacts(NamedTuple):
     `doubts` are those of ingest. `driver_busy_share` is of all CPUs of a driver that is not the
     server's own machine, `thread_busy_share` of the load generator's threads; `busy_before`, by host, just before the
     load. `throttle_events` counts how often a hardware thread was slowed down by heat. `blocks_read` were not found in
-    shared buffers. `covered_s` is the series' length. `is_steady`: the load was to stay the same, so that throughput
-    should too. A named tuple takes a fifth of a dataclass's time to make, and a curve may rest on thousands: its fields
-    are given by name all the same.
+    shared buffers. `covered_s` is the series' length; a whole run may have had no report for `unreported_s` before its
+    end. `is_steady`: the load was to stay the same, so that throughput should too. A named tuple takes a fifth of a
+    dataclass's time to make, and a curve may rest on thousands: its fields are given by name all the same.
     """
 
     clients: int
@@ -79,6 +79,7 @@ class RunFacts(NamedTuple):
     throttle_events: int | None = None
     blocks_read: float | None = None
     covered_s: float | None = None
+    unreported_s: float = 0.0
     settings_changed: Sequence[str] = ()
     facts_digest: str = ""
     throughput: float | None = None
@@ -177,8 +178,9 @@ def _failures(facts: RunFacts) -> Iterator[Doubt]:
 
 
 def _truncated(facts: RunFacts) -> Iterator[Doubt]:
-    """Compare the length of the series: progress comes once a second, and its last line may be missing."""
-    if facts.covered_s is not None and facts.covered_s < min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2):
+    """Compare the length of the series, whose last line may be missing, with the seconds that a whole run reports."""
+    least_s = min(SHORT_SHARE * facts.duration_s, facts.duration_s - 2) - facts.unreported_s
+    if facts.covered_s is not None and facts.covered_s < least_s:
         text = (
             f"Progress was reported for {facts.covered_s:g} of {facts.duration_s:g} s: the run was cut short, and its "
             "numbers are of that part. Run it again."

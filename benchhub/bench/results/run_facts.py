@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.checks.rates import LONGEST_GAPS
 from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.doubts.verdict import RunFacts
 from benchhub.bench.models import Run
@@ -14,6 +16,8 @@ from runners.tools.kinds import Expectation
 
 CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
+# What of the transactions that were due came to an end of any kind.
+BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 
 
 def facts(
@@ -44,9 +48,27 @@ def facts(
         throttle_events=_throttled(deltas),
         blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
         covered_s=len(series[0]) * series[1] if series else None,
+        unreported_s=_unreported_s(run, expectation, measures, series) if series else 0.0,
         is_steady=is_steady,
         settings_changed=deltas.get("settings_changed", ()),
     )
+
+
+def _unreported_s(
+    run: Run, expectation: Expectation, measures: Mapping[str, float], series: tuple[Sequence[float | None], float]
+) -> float:
+    """Return for how long a whole run may have had no report before its end.
+
+    An interval that is not whole has none. pgbench's first thread reports for all: at a rate it ends when its next
+    transaction would be due after the run.
+    """
+    values, step_s = series
+    interval_s = step_s * min((len(list(equal)) for _, equal in groupby(values)), default=1)
+    begun = sum(measures.get(name, 0.0) for name in BEGUN)
+    if not expectation.is_rate_limited or not begun or not measures.get("tps"):
+        return interval_s - step_s
+    gap_s = measures["transactions"] / measures["tps"] * run.threads / begun
+    return interval_s - step_s + LONGEST_GAPS * gap_s
 
 
 def _busy(cpu: Mapping[str, float]) -> float | None:

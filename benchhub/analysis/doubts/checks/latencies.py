@@ -82,14 +82,24 @@ def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
 def _busy_share(evidence: Evidence) -> float:
     """Return for what share of the run every client had transactions to begin, by the plan.
 
-    After the planned time each client ends with its transaction, and of a planned number of transactions the
-    quickest client ends first; with few transactions for each client the ends are most of it.
+    The planned time runs from before connecting. After it each client ends with its transaction, and of a planned number
+    of transactions the quickest client ends first; with few transactions for each client the ends are most of it.
     """
     if not evidence.duration_is_planned:
         return 1.0
     if evidence.duration_s is None or (evidence.transactions or 0) < FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients:
         return 0.0
-    return min(1.0, evidence.duration_s / (evidence.lasted_s or evidence.duration_s))
+    loaded_s = max(0.0, evidence.duration_s - _connecting_s(evidence))
+    return min(1.0, loaded_s / (evidence.lasted_s or evidence.duration_s))
+
+
+def _connecting_s(evidence: Evidence) -> float:
+    """Return how long a thread connected its clients, one after the other; up to 13 TPS leaves out a client's share."""
+    including, excluding = evidence.tps_including, evidence.tps_excluding
+    if not including or not excluding or evidence.connect_each:
+        return evidence.initial_connection_time_ms / 1000
+    share = max(0.0, 1 - including / excluding)
+    return (evidence.lasted_s or 0.0) * share * evidence.clients / (evidence.threads or 1)
 
 
 def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:

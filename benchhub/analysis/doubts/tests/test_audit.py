@@ -282,3 +282,23 @@ def test_the_printed_average_is_given_the_room_of_its_rounding() -> None:
 def test_littles_law_is_silent_where_clients_do_other_things(open_loop: dict[str, Any]) -> None:
     loop = replace(SOUND, logged_latency_average_ms=3.0, latency_average_ms=3.0, **open_loop)
     assert codes(loop) == []
+
+
+def test_clients_are_not_idle_while_they_are_connected_within_the_planned_time():
+    # 64 clients of 2 threads were connected 87 ms after the clock of 1 s had begun to run.
+    connected_late = Evidence(
+        clients=64,
+        threads=2,
+        tps=18796.711724,
+        duration_s=1,
+        duration_is_planned=True,
+        transactions=19_632,
+        latency_average_ms=3.015,
+        latency_stddev_ms=8.271,
+        initial_connection_time_ms=87.45,
+    )
+    assert codes(connected_late) == []
+    # Up to 13 no line says how long that took, but two rates do.
+    rates = {"tps": 18796.0, "tps_including": 18771.0, "tps_excluding": 18796.0}
+    assert codes(replace(connected_late, initial_connection_time_ms=0.0, **rates)) == []
+    assert codes(replace(connected_late, initial_connection_time_ms=0.0)) == ["clients-idle"]

@@ -87,3 +87,18 @@ def test_blocks_are_counted_per_transaction():
 )
 def test_checkpoints_are_counted_in_old_and_new_servers(deltas, begun):
     assert run_facts.checkpoints(deltas) == begun
+
+
+@pytest.mark.parametrize(("reports", "is_cut"), [(11, False), (10, True)])
+def test_a_last_interval_that_is_not_whole_has_no_report_in_a_whole_run(reports, is_cut):
+    every_5_s = [100.0 + report % 2 for report in range(reports) for _ in range(5)]
+    judged = of_run(facts_of({}, measures={"transactions": 6_000, "tps": 100.0}, series=(every_5_s, 1.0)))
+    assert ("truncated" in judged.codes) == is_cut
+
+
+@pytest.mark.parametrize(("rate_tps", "is_cut"), [(0.8, False), (800, True)])
+def test_the_thread_that_reports_ends_where_its_next_transaction_is_due_after_a_run_at_a_rate(rate_tps, is_cut):
+    measures = {"transactions": 60.0 * rate_tps, "tps": float(rate_tps)}
+    series = ([rate_tps + 0.001 * (second % 2) for second in range(50)], 1.0)
+    judged = of_run(facts_of({}, measures=measures, series=series, parameters={"rate_tps": rate_tps}))
+    assert ("truncated" in judged.codes) == is_cut
