@@ -19,6 +19,9 @@ WARM_UP_ERRORS = 4.0
 TREND_PERCENT = 5.0
 TREND_P = 0.01
 VARIATION_PERCENT = 20.0
+# Transactions that come one by one, at random, differ in number by the root of it: how far beyond that, in standard
+# errors of the variance, is no chance; and how many that are missing are none (once in 3 million).
+CHANCE_ERRORS, FEWEST_MISSED = 4.0, 15.0
 
 Span = tuple[float, float]
 
@@ -43,7 +46,8 @@ class Trend:
 class Steadiness:
     """`stalls_s` are the lengths in seconds of the times with less than a tenth of the median. Where there are too few
     values, or they do not vary, `trend` is None; `warm_up` is None where the start was like the rest. `stall_spans_s`
-    are the seconds of the series where each stall began and ended.
+    are the seconds of the series where each stall began and ended. `is_beyond_chance`: so few transactions a second do
+    not vary so much by chance alone.
     """
 
     seconds: float
@@ -52,6 +56,7 @@ class Steadiness:
     trend: Trend | None
     stalls_s: tuple[float, ...]
     stall_spans_s: tuple[Span, ...] = ()
+    is_beyond_chance: bool = True
 
     @property
     def has_trend(self) -> bool:
@@ -59,7 +64,7 @@ class Steadiness:
 
     @property
     def varies(self) -> bool:
-        return self.variation_percent > VARIATION_PERCENT
+        return self.variation_percent > VARIATION_PERCENT and self.is_beyond_chance
 
 
 def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness | None:
@@ -72,7 +77,7 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
     if len(numbers) < FEWEST or not any(numbers):
         return None
     mean = statistics.fmean(numbers)
-    stalls = _stalls(numbers)
+    stalls = _stalls(numbers, step_s)
     return Steadiness(
         seconds=len(numbers) * step_s,
         variation_percent=100 * statistics.stdev(numbers) / mean,
@@ -80,14 +85,22 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
         trend=_trend(numbers),
         stalls_s=tuple((end - begin) * step_s for begin, end in stalls),
         stall_spans_s=tuple((places[begin] * step_s, (places[end - 1] + 1) * step_s) for begin, end in stalls),
+        is_beyond_chance=_is_beyond_chance(numbers, step_s),
     )
+
+
+def _is_beyond_chance(values: Sequence[float], step_s: float) -> bool:
+    """Tell whether numbers of transactions vary more than those of a Poisson process, whose variance is their mean."""
+    dispersion = step_s * statistics.variance(values) / statistics.fmean(values)
+    return dispersion > 1 + CHANCE_ERRORS * (2 / (len(values) - 1)) ** 0.5
 
 
 def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
     """Cut off the start where that leaves the mean of the rest surest (MSER, White 1997); at most half of the run.
 
     A cut alone proves nothing, since chance also makes one: it counts where start and rest lie far enough apart, in
-    per cent and in standard errors of the start, which are larger where neighbouring seconds are alike.
+    per cent and in standard errors of the start, which are larger where neighbouring seconds are alike. Of few
+    transactions chance leaves some out.
     """
     end = min(range(len(values) // 2 + 1), key=lambda cut: statistics.pvariance(values[cut:]) / (len(values) - cut))
     if end == 0:
@@ -95,7 +108,8 @@ def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
     start, rest = statistics.fmean(values[:end]), values[end:]
     steady, distance = statistics.fmean(rest), abs(start - statistics.fmean(rest))
     error = statistics.stdev(rest) * (_variance_factor(rest) / end) ** 0.5
-    if not steady or distance < WARM_UP_PERCENT / 100 * steady or distance < WARM_UP_ERRORS * error:
+    is_near = distance < WARM_UP_PERCENT / 100 * steady or distance < WARM_UP_ERRORS * error
+    if not steady or is_near or distance * end * step_s < FEWEST_MISSED:
         return None
     return WarmUp(end * step_s, 100 * start / steady)
 
@@ -125,10 +139,11 @@ def _trend(values: Sequence[float]) -> Trend | None:
     return Trend(change, t_outside(slope / error, BATCHES - 2) if error else 0.0)
 
 
-def _stalls(values: Sequence[float]) -> list[tuple[int, int]]:
-    """Return the first value of each stall, and the first one after it."""
-    limit = STALL_SHARE * statistics.median(values)
-    return runs_of([value < limit for value in values])
+def _stalls(values: Sequence[float], step_s: float) -> list[tuple[int, int]]:
+    """Return the first value of each stall, and the first one after it; of few transactions none that chance makes."""
+    usual = statistics.median(values)
+    low = runs_of([value < STALL_SHARE * usual for value in values])
+    return [(begin, end) for begin, end in low if (end - begin) * step_s * usual >= FEWEST_MISSED]
 
 
 def runs_of(flags: Sequence[bool]) -> list[tuple[int, int]]:

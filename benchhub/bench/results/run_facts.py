@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -60,9 +61,11 @@ def _unreported_s(
     """Return for how long a whole run may have had no report before its end.
 
     An interval that is not whole has none. pgbench's first thread reports for all: at a rate it ends when its next
-    transaction would be due after the run.
+    transaction would be due after the run, and with a number of transactions when its clients have done theirs.
     """
     values, step_s = series
+    if "planned_transactions" in measures and run.threads > 1:
+        return math.inf
     interval_s = step_s * min((len(list(equal)) for _, equal in groupby(values)), default=1)
     begun = sum(measures.get(name, 0.0) for name in BEGUN)
     if not expectation.is_rate_limited or not begun or not measures.get("tps"):

@@ -76,6 +76,11 @@ class Progress:
         return (Doubt("progress-unreadable", f"{words} of progress cannot be read, beginning with '{line}'."),)
 
     @property
+    def is_of_unknown_length(self) -> bool:
+        """Tell whether nothing says for how many seconds its single report stands, as its time is since 1970."""
+        return self.has_epochs and len(self.times_s) == 1
+
+    @property
     def moments_in_time(self) -> tuple[Moment, ...]:
         """Return what each says where it is known how long before the first one the run began.
 

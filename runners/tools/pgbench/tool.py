@@ -297,7 +297,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_percentile_series(outputs, reports),
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
-        has_late_reports=not gaps.are_punctual(reports.times_s),
+        has_late_reports=not gaps.are_punctual(reports.times_s) or reports.is_of_unknown_length,
         histograms=histograms,
         doubts=(
             *_doubts(reduction),

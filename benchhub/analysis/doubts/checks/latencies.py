@@ -47,7 +47,9 @@ def littles_law(evidence: Evidence) -> Finding | None:
     if least > evidence.clients * (1 + tolerance) * max(1.0, overstated):
         return "littles-law", f"{product}, more than the {evidence.clients} there were: TPS or latency is wrong."
     failed_share = evidence.failed_transactions / max(1, evidence.transactions or 0)
-    if evidence.rate_limited or failed_share > FAILED_SHARE_IGNORED:
+    # Up to 13 no number has the time of disconnecting (-C).
+    leaves_time_out = evidence.connect_each and evidence.connection_time_ms is None
+    if evidence.rate_limited or leaves_time_out or failed_share > FAILED_SHARE_IGNORED:
         return None
     if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE - evidence.rounding_share):
         return "clients-idle", (
@@ -82,8 +84,8 @@ def _spent_range_ms(evidence: Evidence) -> tuple[float, float] | None:
 def _busy_share(evidence: Evidence) -> float:
     """Return for what share of the run every client had transactions to begin, by the plan.
 
-    The planned time runs from before connecting. After it each client ends with its transaction, and of a planned number
-    of transactions the quickest client ends first; with few transactions for each client the ends are most of it.
+    The planned time runs from before connecting. After it each client ends with its transaction, and of a planned
+    number of transactions the quickest client ends first; with few of them for each client the ends are most of it.
     """
     if not evidence.duration_is_planned:
         return 1.0

@@ -20,6 +20,8 @@ LONGEST_GAPS = 20
 THINKING_END_SHARE = 0.01
 THINKING_BOUND_SHARE = 0.95
 PROGRESS_TOLERANCE = 0.05
+# Less than a backend takes to start.
+LEAST_CONNECTING_MS = 0.5
 # Half of a tenth, to which reports print a rate.
 PRINTED_RATE = 0.05
 # How many more than on average or ever before may have been due in a moment.
@@ -222,8 +224,19 @@ def connecting(evidence: Evidence) -> Finding | None:
     numbers = f"TPS is {including:,.0f} including connecting and {excluding:,.0f} excluding it"
     if excluding < including:
         return "excluding-below-including", f"{numbers}: leaving time out cannot lower it."
-    if excluding > including * (1 + CONNECTING_TOLERANCE):
+    if excluding > including * (1 + CONNECTING_TOLERANCE) and not _keeps_clients_busy(evidence, excluding):
         return "excluding-overstated", (
             f"{numbers}, {excluding / including - 1:.0%} apart although each client connects once."
         )
     return None
+
+
+def _keeps_clients_busy(evidence: Evidence, rate: float) -> bool:
+    """Tell whether the transactions took their clients all of the time by which a rate divides: then it leaves out no
+    more than connecting took. Where each of them would have had time for a connection of its own, nothing tells.
+    """
+    average_ms = None if evidence.latency_is_derived or evidence.rate_limited else evidence.latency_average_ms
+    each_ms = 1000 * evidence.clients * (1 / (evidence.tps_including or rate) - 1 / rate)
+    if average_ms is None or each_ms > LEAST_CONNECTING_MS:
+        return False
+    return rate * average_ms / 1000 <= evidence.clients * (1 + CONNECTING_TOLERANCE)

@@ -302,3 +302,44 @@ def test_clients_are_not_idle_while_they_are_connected_within_the_planned_time()
     rates = {"tps": 18796.0, "tps_including": 18771.0, "tps_excluding": 18796.0}
     assert codes(replace(connected_late, initial_connection_time_ms=0.0, **rates)) == []
     assert codes(replace(connected_late, initial_connection_time_ms=0.0)) == ["clients-idle"]
+
+
+def test_what_a_rate_leaves_out_as_connecting_is_not_overstated_where_clients_were_busy_in_the_rest():
+    slow_to_connect = Evidence(
+        clients=1,
+        threads=1,
+        tps=1128.0,
+        tps_including=1000.0,
+        tps_excluding=1128.0,
+        duration_s=1,
+        duration_is_planned=True,
+        transactions=1_000,
+        latency_average_ms=0.886,
+        latency_stddev_ms=0.2,
+    )
+    assert codes(slow_to_connect) == []
+    # Of transactions that took their clients longer than what is left.
+    assert codes(replace(slow_to_connect, latency_average_ms=0.93)) == ["excluding-overstated"]
+    assert codes(replace(slow_to_connect, latency_stddev_ms=None, latency_is_derived=True)) == ["excluding-overstated"]
+    # With time for a connection of each, as with -C.
+    rates = {"tps": 500.0, "tps_including": 250.0, "tps_excluding": 500.0}
+    assert codes(replace(slow_to_connect, latency_average_ms=2.0, transactions=250, **rates)) == [
+        "excluding-overstated"
+    ]
+
+
+def test_clients_that_disconnect_after_each_transaction_are_not_idle_where_no_number_says_how_long_that_took():
+    each = Evidence(
+        clients=3,
+        tps=952.942597,
+        tps_including=952.942597,
+        tps_excluding=7255.757456,
+        connect_each=True,
+        duration_s=1,
+        duration_is_planned=True,
+        transactions=955,
+        latency_average_ms=0.314,
+        latency_stddev_ms=0.595,
+    )
+    assert codes(each) == []
+    assert codes(replace(each, latency_average_ms=0.614)) == ["littles-law"]

@@ -90,3 +90,21 @@ def test_the_unit_does_not_matter(values, factor):
 def test_a_warm_up_is_never_longer_than_half_of_the_run():
     values = [500.0 + 10 * second for second in range(40)] + [1000.0, 1010.0] * 10
     assert of_series(values).warm_up.end_s <= 30
+
+
+@pytest.mark.parametrize("tps", [0.5, 2, 10, 20])
+def test_few_transactions_a_second_vary_by_chance_and_that_is_no_doubt(tps):
+    source, unsteady = random.Random(20261128), 0
+    for _ in range(200):
+        due, counts = 0.0, [0.0] * 60
+        while (due := due + source.expovariate(tps)) < 60:
+            counts[int(due)] += 1
+        unsteady += any(counts) and sentences(of_series(counts)) != []
+    assert unsteady <= 200 * 0.03
+
+
+def test_a_stall_of_a_slow_load_is_told_where_chance_does_not_make_it():
+    slow = [4.0, 6.0] * 15
+    assert of_series([*slow, 0.0, *slow]).stalls_s == ()
+    assert of_series([*slow, *[0.0] * 5, *slow]).stalls_s == (5,)
+    assert of_series([*slow, *[30.0] * 5, *slow]).varies

@@ -102,3 +102,10 @@ def test_the_thread_that_reports_ends_where_its_next_transaction_is_due_after_a_
     series = ([rate_tps + 0.001 * (second % 2) for second in range(50)], 1.0)
     judged = of_run(facts_of({}, measures=measures, series=series, parameters={"rate_tps": rate_tps}))
     assert ("truncated" in judged.codes) == is_cut
+
+
+@pytest.mark.parametrize(("planned", "is_cut"), [({"planned_transactions": 6_000.0}, False), ({}, True)])
+def test_the_clients_of_the_thread_that_reports_may_be_the_first_to_end_their_number_of_transactions(planned, is_cut):
+    measures = {"transactions": 6_000, "tps": 100.0, **planned}
+    judged = of_run(facts_of({}, measures=measures, series=([100.0, 101.0] * 20, 1.0)))
+    assert ("truncated" in judged.codes) == is_cut

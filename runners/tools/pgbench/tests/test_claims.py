@@ -226,6 +226,13 @@ def test_a_number_of_transactions_claims_how_long_it_took() -> None:
     assert list(contradicted(replace(spec, duration_s=60), text)) == ["duration"]
 
 
+def test_the_time_that_a_number_of_transactions_took_is_given_with_that_of_connecting_or_without() -> None:
+    text = recorded("16", "logged").stdout.decode()
+    text = re.sub(r"(initial connection time = )\S+", r"\g<1>5000.000", text)
+    spec = replace(SPEC, tool_version="16", parameters={"script": "simple-update", "scale": 1})
+    assert [list(contradicted(replace(spec, duration_s=s), text)) for s in (1, 5, 12)] == [[], [], ["duration"]]
+
+
 def test_a_connection_for_each_transaction_is_told_by_the_way_of_counting_or_by_what_connecting_took() -> None:
     spec = replace(SPEC, clients=2, threads=2, duration_s=1, parameters={"script": "select-only", "scale": 1})
     each: dict[str, object] = {"connect_each": True}

@@ -44,6 +44,11 @@ def test_a_report_every_five_seconds_is_for_five_seconds_also_with_times_since_1
     assert series(parsed(summary(150, 15.0), text))["tps"] == (10,) * 5 + (20,) * 5
 
 
+def test_a_single_report_with_its_time_since_1970_stands_for_nobody_knows_how_many_seconds() -> None:
+    assert parsed(summary(1922, 274.0), lines(("1700000005.000", "274.6"))).has_late_reports
+    assert not parsed(summary(1922, 274.0), lines(("7.0", "274.6"))).has_late_reports
+
+
 def test_no_run_begins_so_early_that_its_last_report_came_after_its_end() -> None:
     """Steps of 2.8, 0.2 and 20.1 s: only the last is nearly whole, and 4 x 20 s before 24.1 lie long before the run."""
     times = ("1700000001.000", "1700000003.763", "1700000004.000", "1700000024.100")
