@@ -69,13 +69,23 @@ def _commit_allowance(evidence: Evidence) -> int:
 
 
 def few_transactions(evidence: Evidence) -> Finding | None:
-    needed = FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients
-    if evidence.transactions is None or evidence.transactions >= needed:
+    busy = _busy_clients(evidence)
+    if evidence.transactions is None or evidence.transactions >= FEWEST_TRANSACTIONS_PER_CLIENT * busy:
         return None
+    clients = f"{evidence.clients} clients"
+    if busy < evidence.clients:
+        clients = f"{evidence.clients} clients, of which about {busy:.3g} were busy,"
     return "few-transactions", (
-        f"{evidence.transactions:,} transactions by {evidence.clients} clients are fewer than "
+        f"{evidence.transactions:,} transactions by {clients} are fewer than "
         f"{FEWEST_TRANSACTIONS_PER_CLIENT} each: TPS depends on where the run happened to end. Run longer."
     )
+
+
+def _busy_clients(evidence: Evidence) -> float:
+    """Return how many clients had a transaction under way when the run ended: at a rate the average, but at least 1."""
+    if not evidence.rate_limited or evidence.latency_average_ms is None:
+        return evidence.clients
+    return min(evidence.clients, max(1.0, evidence.tps * evidence.latency_average_ms / 1000))
 
 
 def failures(evidence: Evidence) -> Finding | None:

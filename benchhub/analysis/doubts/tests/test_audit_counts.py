@@ -168,3 +168,21 @@ def test_no_transaction_takes_longer_than_its_run(longest_ms: float, expected: l
 def test_all_planned_transactions_are_accounted_for(failed: int, skipped: int, expected: list[str]) -> None:
     run = replace(SOUND, planned_transactions=60_003, duration_s=None)
     assert codes(replace(run, failed_transactions=failed, skipped_transactions=skipped)) == expected
+
+
+def test_at_a_rate_few_are_held_against_those_that_were_under_way():
+    open_loop = Evidence(
+        clients=500,
+        threads=4,
+        tps=100.0,
+        duration_s=40,
+        duration_is_planned=True,
+        transactions=4_000,
+        latency_average_ms=20.0,
+        latency_stddev_ms=5.0,
+        lag_average_ms=0.1,
+        rate_limited=True,
+    )
+    assert codes(open_loop) == []
+    slow = replace(open_loop, latency_average_ms=4_500.0)
+    assert codes(slow) == ["few-transactions"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import runners.tools
 from benchhub.analysis.doubts import audit
 from benchhub.analysis.doubts.doubt import Doubt, weighed
-from benchhub.bench.results import numbers
+from benchhub.bench.results import ingest, numbers
 from runners.contract import Outputs, RunResult, RunSpec
 from runners.tools.pgbench.testing import SPEC as PGBENCH_SPEC
 from runners.tools.tatp.testing import SPEC as TATP_SPEC
@@ -69,6 +70,16 @@ def result_and_doubts(spec: RunSpec, outputs: Outputs) -> tuple[RunResult, list[
     doubts = [weighed(doubt.code, doubt.text) for doubt in result.doubts]
     doubts += [weighed(claim.code, claim.text) for claim in tool.contradictions(spec, outputs, is_own=False)]
     return result, [*doubts, *audit.audit(numbers.evidence(spec, result))]
+
+
+def judged(spec: RunSpec, outputs: Outputs) -> list[Doubt]:
+    """Return all doubts with which a delivery is stored; what was counted around a run of our own is not among them."""
+    result, doubts = result_and_doubts(spec, outputs)
+    assert result.outcome == "succeeded", result.reason
+    run = SimpleNamespace(
+        spec=asdict(spec), clients=spec.clients, threads=spec.threads, system=SimpleNamespace(driven_locally=False)
+    )
+    return [*doubts, *ingest.verdict_doubts(run, result, ingest.Observed())]  # type: ignore[arg-type]  # no row
 
 
 def added_codes(spec: RunSpec, outputs: Outputs, change: Callable[[Outputs], Outputs]) -> set[str]:
