@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -45,13 +46,15 @@ SCRIPT_ENDED = re.compile(
 )
 SHARE = re.compile(
     r"^number of (failed transactions|(?:serialization|deadlock|other) failures|transactions (?:retried|skipped))"
-    r": (\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
+    r": (\d{1,15}) \((\d{1,3}(?:\.\d{1,4})?) ?%\)$",
     re.MULTILINE,
 )
 LATE = re.compile(
-    r"^number of transactions above the [0-9.]{1,16} ms latency limit: (\d{1,15})/(\d{1,15}) \((\d{1,3}\.\d{3}) ?%\)$",
+    r"^number of transactions above the [0-9.]{1,16} ms latency limit: (\d{1,15})/(\d{1,15})"
+    r" \((\d{1,3}(?:\.\d{1,4})?) ?%\)$",
     re.MULTILINE,
 )
+PER_CLIENT = re.compile(r"^number of transactions per client: (\d{1,15})$", re.MULTILINE)
 # What transactions come to, each of which ended, failed or was skipped.
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 MOST_DOUBTS = 2
@@ -77,6 +80,7 @@ def doubts(
     """Yield what contradicts itself within the outputs."""
     stdout = printed_text(outputs.stdout)
     yield from share_doubts(stdout, measures)
+    yield from planned_doubts(stdout, measures)
     yield from retry_doubts(stdout, measures)
     yield from clock_doubts(spec, outputs, reduction, measures)
     yield from script_doubts(spec, stdout, reduction, measures)
@@ -266,6 +270,19 @@ def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
             yield Doubt("share", text)
 
 
+def planned_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the clients' numbers of transactions do not come to all that were planned."""
+    each, names = PER_CLIENT.search(stdout), ("reported_clients", "planned_transactions")
+    if not each or not all(name in measures for name in names):
+        return
+    clients, planned = (measures[name].value for name in names)
+    if int(each[1]) * clients != planned:
+        text = (
+            f"{int(each[1]):,} transactions of each of {clients:,.0f} clients are not the {planned:,.0f} planned ones."
+        )
+        yield Doubt("count", text)
+
+
 def retry_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt where there were more retries than the tries of each transaction allow; 0 tries are any number."""
     printed = TRIES.search(stdout)
@@ -286,6 +303,21 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
                 f"The reports of progress have {sum(line.numbers):,.0f} {line.metric}, the summary {total.value:,.0f}."
             )
             yield Doubt("progress", text)
+
+
+def lag_progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the lag of a second is above its latency, or above the longest of all."""
+    columns = {line.metric: line.values for line in series}
+    longest = measures.get("rate_limit_lag_max_ms")
+    longest_ms = longest.value if longest else math.inf
+    pairs = zip(columns.get("lag_ms", ()), columns.get("latency_ms", ()), strict=False)
+    for lag_ms, latency_ms in pairs:
+        if lag_ms is not None and latency_ms is not None and lag_ms > min(latency_ms, longest_ms) + LAG_ROUNDING_MS:
+            text = (
+                f"A report of progress has a lag of {lag_ms:,.6g} ms on average, where latencies are {latency_ms:,.6g}"
+            )
+            yield Doubt("progress", f"{text} and no lag is above {longest_ms:,.6g}.")
+            return
 
 
 def time_doubts(

@@ -88,7 +88,8 @@ def _busy_share(evidence: Evidence) -> float:
     number of transactions the quickest client ends first; with few of them for each client the ends are most of it.
     """
     if not evidence.duration_is_planned:
-        return 1.0
+        # Each client ends with its transaction: the first of them by the longest of these before the last.
+        return max(0.0, 1 - (evidence.latency_max_ms or 0.0) / 1000 / (evidence.lasted_s or math.inf))
     if evidence.duration_s is None or (evidence.transactions or 0) < FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients:
         return 0.0
     loaded_s = max(0.0, evidence.duration_s - _connecting_s(evidence))

@@ -343,3 +343,19 @@ def test_clients_that_disconnect_after_each_transaction_are_not_idle_where_no_nu
     )
     assert codes(each) == []
     assert codes(replace(each, latency_average_ms=0.614)) == ["littles-law"]
+
+
+def test_clients_that_ended_before_the_longest_transaction_of_another_were_not_idle():
+    # sysbench, whose 16 threads end at its time; of a run whose longest transaction is short nobody waits for it.
+    report = Evidence(
+        clients=16,
+        tps=10.0,
+        duration_s=60.0,
+        transactions=600,
+        latency_average_ms=1280.0,
+        latency_stddev_ms=900.0,
+        latency_min_ms=500.0,
+        latency_max_ms=15_000.0,
+    )
+    assert codes(report) == []
+    assert codes(replace(report, latency_max_ms=2_000.0)) == ["clients-idle"]
