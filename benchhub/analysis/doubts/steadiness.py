@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
 def _is_beyond_chance(values: Sequence[float], step_s: float) -> bool:
     """Tell whether numbers of transactions vary more than those of a Poisson process, whose variance is their mean."""
     dispersion = step_s * statistics.variance(values) / statistics.fmean(values)
-    return dispersion > 1 + CHANCE_ERRORS * (2 / (len(values) - 1)) ** 0.5
+    return dispersion > 1 + CHANCE_ERRORS * math.sqrt(2 / (len(values) - 1))
 
 
 def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
