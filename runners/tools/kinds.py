@@ -168,12 +168,16 @@ class PlannedSegment:
 
 @dataclass(frozen=True, slots=True)
 class StatementLatency:
-    """How long a statement, or a command of a script, took on average; `failures` where the load generator counts."""
+    """How long a statement, or a command of a script, took on average.
+
+    `failures` where the load generator counts them, `retries` where there may be some.
+    """
 
     script: str
     text: str
     average_ms: float
     failures: int | None
+    retries: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

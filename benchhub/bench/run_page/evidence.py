@@ -23,6 +23,10 @@ class Statements:
     rows: Sequence[StatementLatency] = ()
     left_out: int = 0
 
+    @property
+    def has_retries(self) -> bool:
+        return any(row.retries is not None for row in self.rows)
+
 
 def newest_first(run: int, name: str, attempt: int | None = None) -> QuerySet[Evidence]:
     """Return the files of that name of a run: of one attempt, or of all, the newest first."""

@@ -81,7 +81,7 @@ SUMMARY_LINES = {name: re.compile(f"^{line}", re.MULTILINE) for name, _, line in
 UNITS = {name: unit for name, unit, _ in LINES}
 # Of the report by statement (-r): the average, from 15 on the failures, then the retries where there may be some.
 STATEMENT_LINE = re.compile(
-    r"[ \t]{1,20}(-?\d{1,9}\.\d{1,6})(?: {1,20}(\d{1,15})(?: {1,20}\d{1,15})?)?[ \t]{1,2}(\S.*)"
+    r"[ \t]{1,20}(-?\d{1,9}\.\d{1,6})(?: {1,20}(\d{1,15})(?: {1,20}(\d{1,15}))?)?[ \t]{1,2}(\S.*)"
 )
 STATEMENTS_BEGIN = re.compile(r"(?: - )?statement latencies in milliseconds")
 # All that a script's part of the report has is indented, and none of it like a line of the script's own.
@@ -223,8 +223,8 @@ def statement_latencies(stdout: str) -> Iterator[StatementLatency]:
         if STATEMENTS_END.match(line):
             is_report = STATEMENTS_BEGIN.match(line) is not None
         elif is_report and (match := STATEMENT_LINE.fullmatch(line)):
-            failures = int(match[2]) if match[2] else None
-            yield StatementLatency(script, match[3][:LONGEST_STATEMENT], float(match[1]), failures)
+            failures, retries = (int(text) if text else None for text in match.groups()[1:3])
+            yield StatementLatency(script, match[4][:LONGEST_STATEMENT], float(match[1]), failures, retries)
 
 
 def other_servers(stdout: str) -> tuple[str, ...]:

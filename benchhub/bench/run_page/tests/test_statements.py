@@ -9,6 +9,10 @@ from benchhub.bench import testing
 from benchhub.bench.models import Evidence
 
 pytestmark = pytest.mark.django_db
+RETRIED = (
+    b"statement latencies in milliseconds, failures and retries:\n"
+    b"         0.137           2        4711  UPDATE counter SET n = n + 1;\n"
+)
 PRINTED = b"statement latencies in milliseconds and failures:\n         0.163           0  SELECT '<b>';\n"
 
 
@@ -30,8 +34,16 @@ def test_the_statements_of_a_run_that_timed_them_stand_on_its_page_and_of_no_oth
     if parameters:
         assertContains(response, "<code>SELECT &#x27;&lt;b&gt;&#x27;;</code>", html=True)
         assertContains(response, '<data value="0.163"')
+        assertNotContains(response, "Retries</th>")
     else:
         assertNotContains(response, "Latency by statement")
+
+
+def test_retries_of_a_statement_stand_beside_its_failures_where_there_may_be_some(planner):
+    run = timed_run(RETRIED, parameters={"statement_latencies": True})
+    response = planner.get(reverse("run", args=[run.pk]))
+    assertContains(response, '<th class="n">Retries</th>', html=True)
+    assertContains(response, "4,711")
 
 
 def test_statements_whose_output_has_moved_to_the_archive_are_said_to_be_there(planner):

@@ -343,7 +343,7 @@ def test_the_report_by_statement_is_read_as_each_version_prints_it() -> None:
         "         1.250           0           0  SELECT 2, 3;\n"
     )
     assert PGBENCH.statement_latencies(several) == (
-        StatementLatency("a.sql", "SELECT 1;", 0.5, 1), StatementLatency("b.sql", "SELECT 2, 3;", 1.25, 0),
+        StatementLatency("a.sql", "SELECT 1;", 0.5, 1, 7), StatementLatency("b.sql", "SELECT 2, 3;", 1.25, 0, 0),
     )  # fmt: skip
     old = "statement latencies in milliseconds:\n\t0.003097\t\\set n 1\n\t0.250000\tEND;\n"
     assert [(row.text, row.failures) for row in PGBENCH.statement_latencies(old)] == [
