@@ -54,6 +54,8 @@ PRINTED = {
     "thread_rule": r"^number of threads: ([0-9]+)$",
     "duration_s": r"^duration: ([0-9]+) s$",
 }
+# Of a run of so many transactions (-t): its count, and its rates, of which the lowest has connecting in it.
+PROCESSED, TPS = r"^number of transactions actually processed: ([0-9]+)/", r"^tps = ([0-9.]+) \("
 SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)"
 PGBENCH_OPTIONS = "b:c:CD:f:F:h:j:lL:M:nNp:P:rR:s:St:T:U:v"
 PGBENCH_WORDS = (
@@ -367,7 +369,15 @@ def _printed(stdout):
     if values["thread_rule"] == values["clients"]:
         values["thread_rule"] = []
     texts = {name: numbers[0] for name, numbers in values.items() if len(set(numbers)) == 1}
-    return {name: int(text) if name in NUMBERS else text for name, text in texts.items()}
+    return {**_lasted(stdout), **{name: int(text) if name in NUMBERS else text for name, text in texts.items()}}
+
+
+def _lasted(stdout):
+    """Return how long a run of so many transactions took, which its output says by count and rate; {} of several."""
+    counts, rates = re.findall(PROCESSED, stdout, re.M), [float(text) for text in re.findall(TPS, stdout, re.M)]
+    if len(counts) != 1 or not rates or not min(rates):
+        return {}
+    return {"duration_s": max(1, round(int(counts[0]) / min(rates)))}
 
 
 def _source():

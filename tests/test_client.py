@@ -182,8 +182,8 @@ def like(tmp_path):
     return tmp_path / "like.json"
 
 
-def printing(code=0):
-    return [sys.executable, "-c", PRINTING % (EXAMPLE["output"]["stdout"], code)]
+def printing(code=0, text=EXAMPLE["output"]["stdout"]):
+    return [sys.executable, "-c", PRINTING % (text, code)]
 
 
 def run_from(folder, url, token, *words):
@@ -201,6 +201,14 @@ def test_a_program_is_run_its_streams_are_passed_on_and_what_it_printed_is_impor
     assert {file.name for file in run.attempts.get().evidence.all()} >= {"out.log", "err.log"}
     assert run.found.host["logical_cpus"] == os.cpu_count() and run.found.host["kernel"]
     assert not list(like.parent.glob("*.ndjson"))
+
+
+def test_a_run_of_so_many_transactions_lasts_as_long_as_its_count_and_rate_say(live_server, token, like):
+    text = EXAMPLE["output"]["stdout"].replace("duration: 60 s", "number of transactions per client: 150000")
+    text = text.replace("processed: 1200000", "processed: 1200000/1200000")
+    done = run_from(like.parent, live_server.url, token, "--like", str(like), "--", *printing(text=text))
+    assert done.returncode == 0, done.stderr
+    assert Run.objects.get().spec["duration_s"] == 60
 
 
 def test_a_program_that_fails_passes_its_exit_code_on_and_nothing_is_imported(live_server, token, like):
