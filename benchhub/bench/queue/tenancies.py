@@ -35,7 +35,7 @@ def take(run: Run) -> bool:
         return True
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    if Run.objects.filter(gates.is_occupied(), pk=run.pk).exists():
+    if gates.is_taken(run):
         return False
     instances = list(Instance.objects.filter(system__experimentsystem__experiment=experiment).distinct())
     _disturbed(experiment).filter(instance__in=instances).delete()

@@ -1,6 +1,5 @@
 """Gates keep a queued run waiting, each with its condition for the database and its sentence for people."""
 
-from .data import is_occupied
 from .exclusive import in_force
 from .needs import MARGIN_S, host_resources, hosts, needed, resources
 from .registry import CONTENTION, GATES, Gate, ready, sentences, with_gates
@@ -13,6 +12,7 @@ from .statements import (
     gated,
     has_apart,
     is_open,
+    is_taken,
     keys_of_next,
     keys_without_data,
     next_contended,
@@ -20,6 +20,6 @@ from .statements import (
 
 __all__ = [
     "ALIKE", "ALL_SYSTEMS", "APART_SYSTEMS", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "free_drivers",
-    "gated", "has_apart", "host_resources", "hosts", "in_force", "is_occupied", "is_open", "keys_of_next",
+    "gated", "has_apart", "host_resources", "hosts", "in_force", "is_open", "is_taken", "keys_of_next",
     "keys_without_data", "needed", "next_contended", "ready", "resources", "sentences", "with_gates",
 ]  # fmt: skip

@@ -126,6 +126,12 @@ def is_open(run: Run) -> bool:
     return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
 
 
+def is_taken(run: Run) -> bool:
+    """Tell whether the data set that the run needs has come to belong to another experiment."""
+    statement, values = _statement_of_taken()
+    return bool(_rows(f"SELECT 1 FROM ({statement}) AS taken_run(id) WHERE id = %s", (*values, run.pk)))
+
+
 def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
     """Return the runs of these keys, in any order, with their gates and what says when and why they start."""
     statement, values = _statement_with_gates()
@@ -232,6 +238,11 @@ def _statement_of_overtaken(systems: str) -> Statement:
 def _statement_of_open() -> tuple[str, tuple[Any, ...]]:
     shut = {f"gate_{gate.name}": False for gate in GATES if gate.name not in CONTENTION}
     return with_gates(Run.objects.all()).filter(**shut).values("pk").query.sql_with_params()
+
+
+@cache
+def _statement_of_taken() -> Statement:
+    return Run.objects.filter(is_occupied()).values("pk").query.sql_with_params()
 
 
 def _rows(statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
