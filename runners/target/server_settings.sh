@@ -34,7 +34,7 @@ server_give_up() {
 # written whole. It complains where it fails alone: a server may warn each session, and that is no answer. Descriptor 5,
 # the lock, stays its own.
 server_ask() (
-    { complaint=$(server_ask_aloud "$@" 2>&1 >&7 7>&-) && exit; } 7>&1
+    { complaint=$(server_ask_aloud "$@" 2>&1 >&7 7>&-) && exit 0; } 7>&1  # a bare exit within a trap tells how that began
     code=$?
     printf '%s\n' "$complaint" >&2
     exit "$code"
