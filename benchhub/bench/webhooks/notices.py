@@ -7,13 +7,13 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
@@ -33,31 +33,36 @@ Send = Callable[[str, bytes, dict[str, str]], int]
 
 def note_end(run: Run) -> None:
     """Write the notices of a run's end, in the transaction that ends it; ripen() looks later at the experiment."""
-    for webhook in Webhook.objects.filter(is_active=True):
+    note_ends([run])
+
+
+def note_ends(runs: Iterable[Run]) -> None:
+    """Write the notices of several ends, as `note_end` does: a statement for each webhook, not for each run."""
+    webhooks = list(Webhook.objects.filter(is_active=True))
+    ended = list(runs) if webhooks else []
+    for webhook in webhooks:
         if Webhook.On.RUN in webhook.events:
-            payload = _run_payload(run, webhook)
-            Notice.objects.create(
-                webhook=webhook, event=Webhook.On.RUN, experiment_id=run.experiment_id, run=run, payload=payload
-            )
+            Notice.objects.bulk_create(_run_notices(webhook, ended))
         if Webhook.On.EXPERIMENT in webhook.events:
-            notice = Notice(
-                webhook=webhook,
-                event=Webhook.On.EXPERIMENT,
-                experiment_id=run.experiment_id,
-                state=Notice.State.WAITS,
-                next_at=None,
-            )
-            Notice.objects.bulk_create([notice], ignore_conflicts=True)
+            experiments = dict.fromkeys(run.experiment_id for run in ended)
+            notices = [_waiting_notice(webhook, experiment) for experiment in experiments]
+            Notice.objects.bulk_create(notices, ignore_conflicts=True)
 
 
-def note_ends(runs: QuerySet[Run]) -> None:
-    """Write the notices of several ends, as `note_end` does; nothing is read where no webhook is active."""
-    if Webhook.objects.filter(is_active=True).exists():
-        for run in runs:
-            note_end(run)
+def _run_notices(webhook: Webhook, runs: Sequence[Run]) -> Iterator[Notice]:
+    results = Result.objects.filter(run__in=runs).in_bulk(field_name="run_id")
+    for run in runs:
+        payload = _run_payload(run, webhook, results.get(run.pk))
+        event = Webhook.On.RUN
+        yield Notice(webhook=webhook, event=event, experiment_id=run.experiment_id, run=run, payload=payload)
 
 
-def _run_payload(run: Run, webhook: Webhook) -> dict[str, Any]:
+def _waiting_notice(webhook: Webhook, experiment: int) -> Notice:
+    event, state = Webhook.On.EXPERIMENT, Notice.State.WAITS
+    return Notice(webhook=webhook, event=event, experiment_id=experiment, state=state, next_at=None)
+
+
+def _run_payload(run: Run, webhook: Webhook, result: Result | None) -> dict[str, Any]:
     return {
         "version": VERSION,
         "event": Webhook.On.RUN,
@@ -69,7 +74,7 @@ def _run_payload(run: Run, webhook: Webhook) -> dict[str, Any]:
             "reason": run.reason,
             "clients": run.clients,
             "repeat": run.repeat,
-            "result": _result(run),
+            "result": _result(result),
         },
         "experiment": {"id": run.experiment_id, **_addresses(webhook, "experiment", run.experiment_id)},
     }
@@ -84,9 +89,8 @@ def _addresses(webhook: Webhook, name: str, pk: int) -> dict[str, str]:
     return {"address": origin + reverse(f"api:{name}-detail", args=[pk]), "page": origin + reverse(name, args=[pk])}
 
 
-def _result(run: Run) -> dict[str, Any] | None:
+def _result(result: Result | None) -> dict[str, Any] | None:
     """Return the figures of a run; None where it has none."""
-    result = Result.objects.filter(run=run).first()
     if result is None:
         return None
     names = ("throughput", "unit", "latency_average_ms", "latency_p95_ms", "latency_p99_ms")

@@ -331,3 +331,12 @@ def test_the_log_shows_what_was_told_and_what_was_not(client, webhook, experimen
     assert "It answered 503." in page and "delivered" in page and experiment.name in page
     assert client.post(reverse("webhook-delete", args=[webhook.pk])).status_code == 302
     assert not Notice.objects.exists()
+
+
+def test_many_ends_at_once_take_as_many_statements_as_a_few(webhook, experiment, django_assert_max_num_queries):
+    for repeat in range(3, 43):
+        testing.make_run(experiment, experiment.systems.get(), 1, repeat)
+    with django_assert_max_num_queries(25):
+        end(experiment, *range(1, 43))
+    assert Notice.objects.filter(event=Webhook.On.RUN).count() == 42
+    assert Notice.objects.filter(event=Webhook.On.EXPERIMENT).count() == 1
