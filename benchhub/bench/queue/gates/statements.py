@@ -57,6 +57,7 @@ FIRST_OF_ALIKE = (
     SELECT id FROM alike
 """
 )
+SHUT_SYSTEMS = "SELECT id FROM shut_system"  # those whose first run waits for a grant
 ALL_SYSTEMS = "true"
 APART_SYSTEMS = """
     system.driver_id IS DISTINCT FROM (SELECT host_id FROM catalog_instance WHERE id = system.instance_id)
@@ -94,11 +95,16 @@ def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS), *first_v
     `first_values` are what goes with it.
     """
     ungranted = Run.objects.filter(is_ungranted(), pk__in=RawSQL("SELECT id FROM first_keys", ()))
+    shut, shut_values = ungranted.values("system").query.sql_with_params()
     granted = Run.objects.queued().annotate(is_ungranted=truth(is_ungranted())).filter(is_ungranted=False)
-    others, values = _first_of_alike(granted.filter(system__in=ungranted.values("system"))).query.sql_with_params()
-    # Both in one subquery: with two of them the database would go through all that wait.
-    both = f"WITH first_keys AS MATERIALIZED ({first}) SELECT id FROM first_keys UNION ALL ({others})"  # nosec B608
-    return Run.objects.queued().filter(pk__in=RawSQL(both, (*first_values, *values)))  # nosec B611  # constants, and Django's own
+    others, values = _first_of_alike(granted.filter(system__in=RawSQL(SHUT_SYSTEMS, ()))).query.sql_with_params()
+    # Materialized: a database that takes the queue for short, as just after many runs were added, would else ask all
+    # runs of a system anew for each that waits. Both in one subquery: with two it would go through all that wait.
+    both = f"""
+        WITH first_keys AS MATERIALIZED ({first}), shut_system(id) AS MATERIALIZED ({shut})
+        SELECT id FROM first_keys UNION ALL ({others})
+    """  # nosec B608
+    return Run.objects.queued().filter(pk__in=RawSQL(both, (*first_values, *shut_values, *values)))  # nosec B611  # constants, and Django's own
 
 
 def _first_of_alike(runs: RunQuerySet) -> QuerySet[Run, Any]:
