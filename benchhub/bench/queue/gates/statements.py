@@ -97,7 +97,7 @@ def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS), *first_v
     ungranted = Run.objects.filter(is_ungranted(), pk__in=RawSQL("SELECT id FROM first_keys", ()))
     shut, shut_values = ungranted.values("system").query.sql_with_params()
     granted = Run.objects.queued().annotate(is_ungranted=truth(is_ungranted())).filter(is_ungranted=False)
-    others, values = _first_of_alike(granted.filter(system__in=RawSQL(SHUT_SYSTEMS, ()))).query.sql_with_params()
+    others, values = _first_of_alike(granted.filter(system__in=RawSQL(SHUT_SYSTEMS, ()))).query.sql_with_params()  # nosec B611  # a constant
     # Materialized: a database that takes the queue for short, as just after many runs were added, would else ask all
     # runs of a system anew for each that waits. Both in one subquery: with two it would go through all that wait.
     both = f"""
