@@ -178,7 +178,7 @@ class RunPage:
     @property
     def is_sampled(self) -> bool:
         """Tell whether only a share of the transactions was logged."""
-        return logged_share(self._histograms, self.run.spec) < 1
+        return 0 < logged_share(self._histograms, self.run.spec) < 1
 
     @property
     def is_strict_estimated(self) -> bool:
@@ -348,7 +348,8 @@ class RunPage:
 
     @cached_property
     def spec(self) -> list[Fact]:
-        return spec_facts({**self.run.spec, "log_sampling_rate": logged_share(self._histograms, self.run.spec)})
+        spec = {**self.run.spec, "log_sampling_rate": logged_share(self._histograms, self.run.spec)}
+        return spec_facts(spec, is_imported=self.run.is_imported)
 
     @cached_property
     def scripts(self) -> Sequence[Script]:

@@ -12,11 +12,25 @@ from runners.contract import RunSpec
 
 # What the first two led to is the share that was logged; the others are facts of the instance and its configuration.
 INTERNAL = ("expected_tps", "pilot_s", "data_directory", "cluster")
+# No and 0 of these mean of an imported run that nobody said it.
+UNKNOWN_ELSEWHERE = (
+    "port",
+    "warmup_s",
+    "vacuum",
+    "checkpoint",
+    "settle_s",
+    "drop_caches",
+    "watch_idle_s",
+    "deadline_s",
+)
 NO_AMOUNTS = ("port", "pooler_port", "seed")  # numbers that name something: no separators
 
 
-def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
-    """Return what was asked for, flat and in the order of RunSpec (the database keeps none); numbers as they were."""
+def spec_facts(spec: Mapping[str, Any], *, is_imported: bool = False) -> list[Fact]:
+    """Return what was asked for, flat and in the order of RunSpec (the database keeps none); numbers as they were.
+
+    Of an imported run without what only a plan of ours says: how it was prepared nobody knows.
+    """
     flat: dict[str, Any] = {}
     tool = tools.get(spec["tool"])
     # What stands in place of a field: the version is pgbench's, whatever the load generator.
@@ -30,6 +44,8 @@ def spec_facts(spec: Mapping[str, Any]) -> list[Fact]:
             continue
         value = instead.get(field.name, spec.get(field.name))
         flat |= value if isinstance(value, Mapping) else {field.name: value}
+    if is_imported:
+        flat = {name: value for name, value in flat.items() if value or name not in UNKNOWN_ELSEWHERE}
     return [_fact(name, value) for name, value in flat.items() if value not in (None, "", [])]
 
 

@@ -52,7 +52,7 @@ def is_per_type(measure: str) -> bool:
 
 def logged_share(histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> float:
     """Return the share of transactions that were logged; as planned where nothing is left of a log."""
-    return histograms[0].sampling_rate if histograms else float(spec.get("log_sampling_rate") or 1)
+    return histograms[0].sampling_rate if histograms else float(spec.get("log_sampling_rate", 1))
 
 
 def types(measures: Mapping[str, Any], histograms: Sequence[LatencyHistogram], spec: Mapping[str, Any]) -> list[Type]:

@@ -239,3 +239,13 @@ def test_a_fact_that_the_form_has_no_field_for_is_passed_over(client, fields, mo
 def test_what_is_filled_already_stands_folded_unless_something_there_is_wrong_or_open(runner, fields, changes, is_open):
     page = runner.post(PAGE, {**fields, **changes})
     assertContains(page, f'<details id="more"{" open" if is_open else ""}>')
+
+
+def test_the_page_of_an_imported_run_says_nothing_of_what_nobody_told(runner, fields):
+    runner.post(PAGE, {**fields, "save": "1"})
+    page = runner.get(f"/runs/{Run.objects.get().pk}/")
+    names = {fact.name for fact in page.context["page"].spec}
+    assert {"clients", "scale", "duration"} <= names
+    assert not names & {"port", "vacuum", "checkpoint", "warmup", "settle", "drop caches"}
+    assertContains(page, "<dt>logged</dt><dd>no transaction</dd>", html=True)
+    assertNotContains(page, "every transaction")
