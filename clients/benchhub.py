@@ -45,9 +45,10 @@ LARGEST = {"stdout": 1_000_000, "stderr": 4_000_000}  # bytes that BenchHub take
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 CONDITIONS = (
     "experiment", "source", "workload", "client_version", "clients", "repeat", "duration_s", "warmup_s", "thread_rule",
+    "rate_tps",
 )  # fmt: skip
 SYSTEM = ("host", "driver", "hardware", "configuration", "postgresql", "path", "label")
-NUMBERS = ("clients", "repeat", "duration_s", "warmup_s")
+NUMBERS = ("clients", "repeat", "duration_s", "warmup_s", "rate_tps")
 PRINTED = {
     "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)",
     "clients": r"^number of clients: ([0-9]+)$",
@@ -219,6 +220,7 @@ def _parser():
     printed.add_argument("file", help="its stdout, or - for stdin")
     printed.add_argument("--like", required=True, help="JSON with what pgbench does not say (see docs/api.md)")
     printed.add_argument("--clients", type=int, help="in place of that in --like")
+    printed.add_argument("--rate-tps", type=int, help="what was offered (-R), in place of that in --like")
     _stream_options(printed)
     printed.add_argument("--measured-at", metavar="TIME", help="in place of that in --like: 2026-01-31T02:00:00Z")
     queue = _command(commands, "queue", _queue, "plan an experiment and queue it")
@@ -295,6 +297,8 @@ def _pgbench(client, arguments):
     result = {**_json(arguments.like), "output": {"stdout": _text(arguments.file), **_streams(arguments)}}
     if arguments.clients:
         result["clients"] = arguments.clients
+    if arguments.rate_tps:
+        result["rate_tps"] = arguments.rate_tps
     if arguments.measured_at:
         result["measured_at"] = arguments.measured_at
     return _write_delivery(client.push([result]))
@@ -353,7 +357,7 @@ def _conditions(arguments, like, command, stdout):
     """Return what is said of the run: by option or environment, in the file, else as it printed and by this machine."""
     options = {name: value for name, value in vars(arguments).items() if value is not None}
     options.update({"duration_s": options.get("duration"), "warmup_s": options.get("warmup")})
-    result = {**_printed(stdout), "source": _source(), **like}
+    result = {**_printed(stdout), "source": _source(), **like, **_offered(command)}
     result.update({name: options[name] for name in CONDITIONS if options.get(name) is not None})
     server = re.search(SERVER_VERSION, stdout, re.M)
     system = {**_place(command), **like.get("system", {})}
@@ -361,6 +365,25 @@ def _conditions(arguments, like, command, stdout):
         system.setdefault("postgresql", server.group(1) if server else result["client_version"])
     result["system"] = {**system, **{name: options[name] for name in SYSTEM if name in options}}
     return result
+
+
+def _offered(command):
+    """Return the rate that pgbench is told (-R), which it does not print; {} without one."""
+    places = [place for place, word in enumerate(command) if Path(word).name == "pgbench"]
+    options, _ = _read_options(command[places[0] :]) if places else ([], [])
+    try:
+        [*_, rate_tps] = [float(value) for name, value in options if name in ("-R", "--rate")]
+    except ValueError:
+        return {}
+    return {"rate_tps": int(rate_tps) if rate_tps.is_integer() else rate_tps}
+
+
+def _read_options(command):
+    """Return options and words of a command, as pgbench reads them; none of either where it is not understood."""
+    try:
+        return getopt.gnu_getopt(command[1:], PGBENCH_OPTIONS, PGBENCH_WORDS.split())
+    except getopt.GetoptError:
+        return [], []
 
 
 def _printed(stdout):

@@ -174,6 +174,19 @@ sys.stderr.write("progress: 1.0 s, 20004.0 tps, lat 0.400 ms stddev 0.010, 0 fai
 sys.exit(%d)
 """
 
+AT_RATE = (
+    EXAMPLE["output"]["stdout"]
+    .replace("processed: 1200000", "processed: 5990")
+    .replace("tps = 20004.", "tps = 99.85")
+    .replace(
+        "latency average = 0.400 ms\n",
+        "number of transactions skipped: 12 (0.200%)\n"
+        "number of transactions above the 20.0 ms latency limit: 15/5990 (0.250%)\n"
+        "latency average = 1.200 ms\nlatency stddev = 1.300 ms\n"
+        "rate limit schedule lag: avg 0.400 (max 19.700) ms\n",
+    )
+)
+
 
 @pytest.fixture
 def like(tmp_path):
@@ -209,6 +222,29 @@ def test_a_run_of_so_many_transactions_lasts_as_long_as_its_count_and_rate_say(l
     done = run_from(like.parent, live_server.url, token, "--like", str(like), "--", *printing(text=text))
     assert done.returncode == 0, done.stderr
     assert Run.objects.get().spec["duration_s"] == 60
+
+
+def test_the_rate_that_pgbench_is_told_is_sent_as_no_output_says_it(live_server, token, like):
+    program = like.parent / "pgbench"
+    program.write_text(f"#!{sys.executable}\n{PRINTING % (AT_RATE, 0)}")
+    program.chmod(0o755)
+    command = ["env", "PGCONNECT_TIMEOUT=1", str(program), "-S", "-c", "8", "--rate=100", "-L", "20", "-T", "60"]
+    done = run_from(like.parent, live_server.url, token, "--like", str(like), "--", *command)
+    assert done.returncode == 0, done.stderr
+    run = Run.objects.get()
+    assert (run.rate_tps, run.experiment.rates_tps, run.experiment.latency_limit_us) == (100, [100], 20_000)
+
+
+def test_a_rate_that_is_not_whole_is_refused_in_words_and_the_result_is_kept(live_server, token, like):
+    program = like.parent / "pgbench"
+    program.write_text(f"#!{sys.executable}\n{PRINTING % (AT_RATE, 0)}")
+    program.chmod(0o755)
+    command = [str(program), "-S", "-c", "8", "-R", "99.5", "-L20", "-T", "60"]
+    done = run_from(like.parent, live_server.url, token, "--like", str(like), "--", *command)
+    assert done.returncode == 1
+    assert "/rate_tps: BenchHub has whole rates only" in done.stderr
+    [file] = like.parent.glob("*.ndjson")
+    assert json.loads(file.read_text())["rate_tps"] == 99.5
 
 
 def test_a_program_that_fails_passes_its_exit_code_on_and_nothing_is_imported(live_server, token, like):

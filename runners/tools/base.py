@@ -25,6 +25,7 @@ from runners.tools.kinds import (
     PlannedSegment,
     PublishedWorkload,
     Script,
+    StatedRate,
     StatementLatency,
 )
 from runners.tools.parts import Part
@@ -289,6 +290,11 @@ class Tool(ABC):
         """Return the parameters of a workload as the output states them; empty where it states too little for one."""
         del outputs
         return {}
+
+    def stated_rate(self, outputs: Outputs) -> StatedRate | None:
+        """Return what the output states of the rate at which it was offered transactions; None without a rate."""
+        del outputs
+        return None
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         """Return the same facts as they were asked for. `is_own`: the command line was the tool's own."""

@@ -13,6 +13,7 @@ from typing import Any
 
 CLIENT_VERSION, SERVER_VERSION = "client_version", "server_version"
 CLIENTS, THREADS, DURATION, WARMUP = "clients", "threads", "duration", "warmup"
+RATE, LATENCY_LIMIT = "rate_limit", "latency_limit"
 
 VERSION = re.compile(r"(?<!\d)(\d{1,3})(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?(devel|(?:alpha|beta|rc)\d{0,3})?")
 LONGEST_WORDS = 80

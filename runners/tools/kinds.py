@@ -159,6 +159,14 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedRate:
+    """What an output states of a run at a rate: which run that is, in words, and its latency limit; 0 for none."""
+
+    words: str
+    latency_limit_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedSegment:
     """A part of a run in which transactions are offered at one rate."""
 

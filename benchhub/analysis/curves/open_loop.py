@@ -122,8 +122,9 @@ class Capacity:
     held_beyond: tuple[int, ...]
 
     def sentence(self, limit_ms: float) -> str:
-        """Say between which rates the capacity lies, with 99% of the transactions within the limit."""
-        text = f"With 99% of the transactions within {limit_ms:g} ms of when they were due, {self._between}"
+        """Say between which rates the capacity lies, with 99% of the transactions within the limit; 0 for none."""
+        within = f"With 99% of the transactions within {limit_ms:g} ms of when they were due"
+        text = f"{within if limit_ms else 'Without a latency limit, by throughput alone'}, {self._between}"
         if self.held_beyond:
             beyond = ", ".join(f"{rate:,}" for rate in self.held_beyond)
             text += f" Higher rates that were held all the same ({beyond} TPS) are not counted: one below them was not."

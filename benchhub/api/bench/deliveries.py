@@ -22,7 +22,15 @@ from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
 from benchhub.bench.plan import specs
 from benchhub.bench.results.imports import store
-from benchhub.bench.results.imports.lines import Conditions, Fault, ImportedRun, Place, RejectedError
+from benchhub.bench.results.imports.lines import (
+    HIGHEST_RATE_TPS,
+    WHOLE_RATES,
+    Conditions,
+    Fault,
+    ImportedRun,
+    Place,
+    RejectedError,
+)
 from runners import tools
 from runners.contract import Outputs
 from runners.readings import storable_facts
@@ -189,6 +197,13 @@ class ResultRequest(Strict):
     thread_rule = drf.CharField(
         max_length=20, required=False, help_text="clients, clients/2, or a number. Left out: as the output says."
     )
+    rate_tps = drf.IntegerField(
+        min_value=1,
+        max_value=HIGHEST_RATE_TPS,
+        required=False,
+        error_messages={"invalid": WHOLE_RATES},
+        help_text="What was offered in an open loop (pgbench -R). Left out: as fast as it could.",
+    )
     vacuum = drf.BooleanField(required=False)
     checkpoint = drf.BooleanField(required=False)
     measured_at = Moment(help_text="When the measured part began.")
@@ -328,6 +343,7 @@ def _imported_run(number: int, text: bytes, sent: Mapping[str, Any]) -> Imported
         facts=sent.get("facts", {}),
         text=text.decode(),
         log_sampling_rate=(output or {}).get("log_sampling_rate", 1.0),
+        rate_tps=sent.get("rate_tps"),
     )
 
 

@@ -12,7 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from runners.contract import RunSpec
 from runners.tools import claims
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, Claim, Fact, Version
+from runners.tools.claims import (
+    CLIENT_VERSION,
+    CLIENTS,
+    DURATION,
+    LATENCY_LIMIT,
+    RATE,
+    SERVER_VERSION,
+    THREADS,
+    Claim,
+    Fact,
+    Version,
+)
+from runners.tools.kinds import StatedRate
 
 from .output import ANY_CUSTOM, BUILTINS, SEVERAL, Summary, kind_of, read_summary
 from .pacing import scripts
@@ -20,10 +32,11 @@ from .parameters import CUSTOM, Parameters, read
 
 SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
 QUERY_MODE, TRIES, PARTITIONS, CONNECTIONS = "query_mode", "tries", "partitions", "connections"
-RATE, LATENCY_LIMIT, FAILURES = "rate_limit", "latency_limit", "failures"
+FAILURES = "failures"
 STATEMENTS = "statement_latencies"
 
 LIMIT_LINE = re.compile(r"number of transactions above the ([0-9]{1,12}\.[0-9]{1,3}) ms latency limit")
+LAG_LINE = "rate limit schedule lag"
 LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
 SCALE_USED = re.compile(r":scale\b")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
@@ -243,8 +256,16 @@ def _connecting_s(summary: Summary) -> float:
     return summary.transactions * (1 / including - 1 / excluding) * (summary.number("number of clients") or 1)
 
 
+def stated_rate(text: str) -> StatedRate | None:
+    """Return what a summary states of its rate, which pgbench prints nowhere; None where it had none."""
+    summary = read_summary(text)
+    if LAG_LINE not in summary.values or not summary.transactions or not summary.tps:
+        return None
+    return StatedRate(_rate_claim(summary).words, float(_printed_limit(summary) or 0))
+
+
 def _rate_claim(summary: Summary) -> Claim:
-    lag_text = summary.values.get("rate limit schedule lag")
+    lag_text = summary.values.get(LAG_LINE)
     if lag_text is None:
         return Claim("a run without a rate (-R)", lambda planned: planned == 0)
     lag = LAG.match(lag_text)
@@ -303,8 +324,12 @@ def _offered(summary: Summary, longest_lag_s: float) -> tuple[float, float, floa
     return due, max(duration_s, lasted_s), max(0.0, loaded_s - waited_s - LATE_END_S)
 
 
+def _printed_limit(summary: Summary) -> str | None:
+    return next((match[1] for name in summary.values if (match := LIMIT_LINE.fullmatch(name))), None)
+
+
 def _limit_claim(summary: Summary) -> Claim:
-    limit = next((match[1] for name in summary.values if (match := LIMIT_LINE.fullmatch(name))), None)
+    limit = _printed_limit(summary)
     if limit is None:
         return Claim("a run without a latency limit (-L)", lambda planned: planned == 0)
     limit_ms = float(limit)  # printed to a tenth

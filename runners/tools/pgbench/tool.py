@@ -12,7 +12,7 @@ from runners.tools import gaps, moments, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact, Version
 from runners.tools.histogram import percentile_us
-from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script, StatementLatency
+from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script, StatedRate, StatementLatency
 from runners.tools.parts import Part, refusal
 from runners.tools.printed import main_errors, printed_text, text_of
 from runners.tools.sampling import as_logged
@@ -202,6 +202,9 @@ class Pgbench(Tool):
 
     def stated_parameters(self, outputs: Outputs) -> Mapping[str, Any]:
         return output.stated_parameters(printed_text(outputs.stdout))
+
+    def stated_rate(self, outputs: Outputs) -> StatedRate | None:
+        return pgbench_claims.stated_rate(printed_text(outputs.stdout))
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)

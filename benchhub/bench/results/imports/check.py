@@ -18,9 +18,17 @@ from benchhub.catalog.models import Configuration, Hardware, Workload
 from runners import tools
 from runners.contract import Endpoint, Measure, Outputs, RunResult, RunSpec
 from runners.readings import short
-from runners.tools.claims import CLIENT_VERSION, CLIENTS, DURATION, SERVER_VERSION, THREADS, WARMUP
+from runners.tools.claims import (
+    CLIENT_VERSION,
+    CLIENTS,
+    DURATION,
+    RATE,
+    SERVER_VERSION,
+    THREADS,
+    WARMUP,
+)
 
-from . import parts, texts
+from . import parts, rates, texts
 from .lines import Conditions, Fault, ImportedRun, Reading, RejectedError
 
 FEW_LINES = 20  # of a log, which chance alone may leave out or double
@@ -35,6 +43,7 @@ POINTERS = {
     THREADS: "/thread_rule",
     DURATION: "/duration_s",
     WARMUP: "/warmup_s",
+    RATE: rates.POINTER,
 }
 LATENCIES = ("latency_average_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 
@@ -89,10 +98,10 @@ class Specs:
     """The specs of lines, made once for all lines that ask for the same."""
 
     def __init__(self) -> None:
-        self._specs: dict[tuple[Conditions, str, int, float], tuple[RunSpec, dict[str, Any]]] = {}
+        self._specs: dict[tuple[Conditions, str, int, float, int | None], tuple[RunSpec, dict[str, Any]]] = {}
 
     def spec(self, line: ImportedRun, clients: int, workload: Workload) -> tuple[RunSpec, dict[str, Any]]:
-        key = (line.conditions, line.place.path, clients, _log_sampling_rate(line, workload))
+        key = (line.conditions, line.place.path, clients, _log_sampling_rate(line, workload), line.rate_tps)
         if key not in self._specs:
             spec = _spec(line, clients, workload)
             self._specs[key] = spec, asdict(spec)
@@ -154,8 +163,14 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
     if line.measured_at > timezone.now():
         detail = "The output holds more runs than can have ended since that time: write when the first of them began."
         return [Fault(line.number, "/measured_at", detail)]
+    placed = rates.in_open_loop(line, workload)
+    return [placed] if isinstance(placed, Fault) else _read_by(placed, line.clients, workload, specs)
+
+
+def _read_by(line: ImportedRun, clients: int, workload: Workload, specs: Specs) -> Sequence[Reading | Fault]:
+    """Return the reading of a run whose conditions are complete, or its faults."""
     try:
-        spec, planned = specs.spec(line, line.clients, workload)
+        spec, planned = specs.spec(line, clients, workload)
     except ValueError as error:
         return [Fault(line.number, "/workload", str(error))]
     if line.output is None:
@@ -202,7 +217,7 @@ def _spec(line: ImportedRun, clients: int, workload: Workload) -> RunSpec:
         tool_version=conditions.client_version,
         bin_directory="",
         endpoint=Endpoint(line.place.path, "elsewhere", 0, "", ""),  # type: ignore[arg-type]  # one of the paths
-        parameters=workload.parameters,
+        parameters=rates.parameters(line, workload),
         clients=clients,
         threads=specs.resolve_threads(conditions.thread_rule, clients),
         duration_s=conditions.duration_s,
@@ -210,6 +225,7 @@ def _spec(line: ImportedRun, clients: int, workload: Workload) -> RunSpec:
         vacuum=conditions.vacuum,
         checkpoint=conditions.checkpoint,
         log_sampling_rate=_log_sampling_rate(line, workload),
+        expected_tps=line.rate_tps or 0,
     )
     tools.get(spec.tool).check(spec)
     return spec
@@ -231,7 +247,8 @@ def _contradictions(line: ImportedRun, output: Outputs, spec: RunSpec) -> Iterat
     for contradiction in tool.contradictions(spec, output, server_version=version, is_own=False):
         names.add(contradiction.name)
         if contradiction.name != THREADS or CLIENTS not in names:
-            yield Fault(line.number, POINTERS.get(contradiction.name, "/workload"), contradiction.text)
+            text = f"{contradiction.text} {rates.remedy(spec, contradiction.name)}".strip()
+            yield Fault(line.number, POINTERS.get(contradiction.name, "/workload"), text)
 
 
 def _other_sample(line: ImportedRun, spec: RunSpec, result: RunResult) -> Iterator[Fault]:

@@ -24,6 +24,18 @@ class Place:
     label: str = ""
 
 
+HIGHEST_RATE_TPS = 1_000_000_000
+WHOLE_RATES = "BenchHub has whole rates only, from 1 TPS: a run at another rate cannot be imported."
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """What all runs of a sweep of rates share beside the other conditions."""
+
+    clients: int
+    latency_limit_us: int
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """The conditions that curves must share, and the experiment that the results are to stand in."""
@@ -36,6 +48,7 @@ class Conditions:
     thread_rule: str = ""  # left out: as the output says, else one thread for each client
     vacuum: bool = False
     checkpoint: bool = False
+    open_loop: OpenLoop | None = None  # as the output says
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,8 @@ class ImportedRun:
     """One result as it came: `output` as the load generator printed it, or `numbers` (throughput, unit, latencies).
 
     `clients` is None where the output alone says it. `text` is the whole of what came for it; `line` its number in the
-    request. `log_sampling_rate` is of the log among the files of the output.
+    request. `log_sampling_rate` is of the log among the files of the output. `rate_tps` is what was offered, in an open
+    loop.
     """
 
     number: int
@@ -59,6 +73,7 @@ class ImportedRun:
     facts: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     log_sampling_rate: float = 1.0
+    rate_tps: int | None = None
 
     @property
     def ended_at(self) -> datetime:

@@ -23,7 +23,7 @@ from runners.tools.claims import CLIENT_VERSION, DURATION, SERVER_VERSION
 from runners.tools.printed import printed_text
 
 from . import check, texts
-from .lines import Conditions, Fault, ImportedRun, Place, Reading, RejectedError
+from .lines import HIGHEST_RATE_TPS, WHOLE_RATES, Conditions, Fault, ImportedRun, Place, Reading, RejectedError
 from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
@@ -36,12 +36,14 @@ FIELDS = {
     "/output": "text", "/clients": "text", "/workload": "workload", "/client_version": "client_version",
     "/system/postgresql": "postgresql", "/duration_s": "duration_s", "/system/host": "host",
     "/system/hardware": "hardware", "/experiment": "experiment", "/measured_at": "measured_at",
+    "/rate_tps": "rate_tps",
 }  # fmt: skip
 # The fields that a text fills where they were left empty, by the names of the facts that it states.
 PRINTED = {name: FIELDS[check.POINTERS[name]] for name in (CLIENT_VERSION, SERVER_VERSION, DURATION)}
 # The fields that are filled already, or by the output; they stand folded unless there is something to do in them.
 FOLDED = {
-    "configuration", "path", "measured_at", "postgresql", "client_version", "duration_s", "experiment", "source",
+    "configuration", "path", "measured_at", "postgresql", "client_version", "duration_s", "rate_tps", "experiment",
+    "source",
 }  # fmt: skip
 
 
@@ -81,6 +83,14 @@ class ImportForm(forms.Form):
     postgresql = forms.CharField(required=False, max_length=20, label="PostgreSQL")
     client_version = forms.CharField(required=False, max_length=20, label="Load generator's version")
     duration_s = forms.IntegerField(required=False, min_value=1, max_value=DAY_S, label="Duration, s")
+    rate_tps = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=HIGHEST_RATE_TPS,
+        label="Rate offered, TPS",
+        help_text="pgbench's option -R, which it does not print. Left empty: as fast as it could.",
+        error_messages={"invalid": WHOLE_RATES},
+    )
     experiment = forms.CharField(max_length=160, label="Name of the experiment")
     source = forms.CharField(max_length=300, label="Where it comes from")
 
@@ -119,7 +129,9 @@ class ImportForm(forms.Form):
     def open_labels(self) -> list[str]:
         """Return the labels of the fields that are still to be filled before the form can be saved."""
         is_empty = [
-            (field, not field.value()) for field in self if field.name not in {*PRINTED.values(), "measured_at"}
+            (field, not field.value())
+            for field in self
+            if field.name not in {*PRINTED.values(), "measured_at", "rate_tps"}
         ]
         return [str(field.label) for field, empty in is_empty if empty]
 
@@ -158,7 +170,17 @@ class ImportForm(forms.Form):
         text = values["text"].replace("\r\n", "\n")
         output = Outputs(None, text.encode(), b"", {})
         measured_at = values["measured_at"] or timezone.now()
-        return ImportedRun(1, place, conditions, values["source"], None, measured_at, output=output, text=text)
+        return ImportedRun(
+            1,
+            place,
+            conditions,
+            values["source"],
+            None,
+            measured_at,
+            output=output,
+            text=text,
+            rate_tps=values["rate_tps"],
+        )
 
 
 def _name(row: Any) -> str:

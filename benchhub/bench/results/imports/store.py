@@ -137,13 +137,22 @@ def _experiment(conditions: Conditions, catalogue: NamedRows, user: Any, group: 
         "vacuum": conditions.vacuum,
         "checkpoint": conditions.checkpoint,
     }
+    open_loop = conditions.open_loop
+    fields["latency_limit_us"] = open_loop.latency_limit_us if open_loop else 0
     levels = {reading.spec.clients for reading in group}
-    existing = Experiment.objects.select_for_update().filter(**fields).order_by("pk").first()
+    rates_tps = {reading.line.rate_tps for reading in group if open_loop and reading.line.rate_tps}
+    rows = Experiment.objects.filter(**fields)
+    alike = (
+        rows.filter(client_levels=[open_loop.clients]).exclude(rates_tps=[]) if open_loop else rows.filter(rates_tps=[])
+    )
+    existing = alike.select_for_update().order_by("pk").first()
     if existing is None:
-        return Experiment.objects.create(**fields, client_levels=sorted(levels), created_by=user)
+        of_levels = {"client_levels": sorted(levels), "rates_tps": sorted(rates_tps)}
+        return Experiment.objects.create(**fields, **of_levels, created_by=user)
     _require_owner(existing, user, group)
     existing.client_levels = sorted(levels | set(existing.client_levels))
-    existing.save(update_fields=["client_levels"])
+    existing.rates_tps = sorted(rates_tps | set(existing.rates_tps))
+    existing.save(update_fields=["client_levels", "rates_tps"])
     return existing
 
 
@@ -223,20 +232,21 @@ class _Repeats:
     """The repeats that an experiment has at each level; a line that names none gets the next."""
 
     def __init__(self, experiment: Experiment) -> None:
-        rows = experiment.runs.order_by().values_list("system_id", "clients", "repeat")
+        rows = experiment.runs.order_by().values_list("system_id", "clients", "rate_tps", "repeat")
         self.taken = set(rows)
-        self.last: dict[tuple[int, int], int] = {}
-        for system, clients, repeat in self.taken:
-            self.last[system, clients] = max(repeat, self.last.get((system, clients), 0))
+        self.last: dict[tuple[int, int, int], int] = {}
+        for system, clients, rate_tps, repeat in self.taken:
+            level = (system, clients, rate_tps)
+            self.last[level] = max(repeat, self.last.get(level, 0))
         self.faults: list[Fault] = []
 
     def take(self, reading: Reading, system: System) -> int:
-        line, level = reading.line, (system.pk, reading.spec.clients)
+        line, rate_tps = reading.line, specs.offered_tps(reading.spec)
+        level = (system.pk, reading.spec.clients, rate_tps)
         repeat = line.repeat or self.last.get(level, 0) + 1
         if (*level, repeat) in self.taken:
-            detail = (
-                f"Repeat {repeat} at {reading.spec.clients} clients is there already: leave it out to add another one."
-            )
+            words = f"{rate_tps:,} TPS" if rate_tps else f"{reading.spec.clients} clients"
+            detail = f"Repeat {repeat} at {words} is there already: leave it out to add another one."
             self.faults.append(Fault(line.number, "/repeat", detail))
         self.taken.add((*level, repeat))
         self.last[level] = max(repeat, self.last.get(level, 0))

@@ -12,7 +12,9 @@ from runners import tools
 from runners.contract import Endpoint, Outputs, RunSpec
 from runners.tools import programs
 from runners.tools.base import Tool
+from runners.tools.claims import LATENCY_LIMIT, RATE, Contradiction
 
+from . import rates
 from .check import POINTERS
 
 # An output speaks of itself at its head and in its summary; every workload is held against that, not against megabytes.
@@ -26,6 +28,7 @@ class Match:
 
     workload: Workload
     contradictions: tuple[str, ...]
+    remedy: str = ""  # where no workload could agree
 
 
 def tools_reading(text: str) -> list[Tool]:
@@ -38,11 +41,21 @@ def matches(text: str, workloads: Iterable[Workload]) -> list[Match]:
     """Return the workloads of the program that printed a text, those first that its first run contradicts least."""
     outputs = {tool.name: _first_run(tool, text) for tool in tools_reading(text)}
     rows = [
-        Match(workload, tuple(_contradictions(workload, outputs[workload.tool])))
+        _match(workload, outputs[workload.tool])
         for workload in workloads
         if workload.tool in outputs and _is_one_load(workload)
     ]
     return sorted(rows, key=lambda match: len(match.contradictions))
+
+
+def _match(workload: Workload, output: Outputs) -> Match:
+    contradictions, spec = list(_contradictions(workload, output)), _spec(workload)
+    remedies = filter(None, (rates.remedy(spec, contradiction.name) for contradiction in contradictions))
+    return Match(workload, tuple(contradiction.text for contradiction in contradictions), next(remedies, ""))
+
+
+def _spec(workload: Workload) -> RunSpec:
+    return RunSpec(workload.tool, "", "", ELSEWHERE, workload.parameters)
 
 
 def missing_workload(text: str) -> Workload | None:
@@ -92,9 +105,13 @@ def _first_run(tool: Tool, text: str) -> Outputs:
     return Outputs(None, output.encode(), b"", {})
 
 
-def _contradictions(workload: Workload, output: Outputs) -> Iterator[str]:
-    spec = RunSpec(workload.tool, "", "", ELSEWHERE, workload.parameters)
-    for contradiction in tools.get(workload.tool).contradictions(spec, output, is_own=False):
-        # Clients, duration and versions are no workload's.
-        if contradiction.name not in POINTERS:
-            yield contradiction.text
+def _contradictions(workload: Workload, output: Outputs) -> Iterator[Contradiction]:
+    tool = tools.get(workload.tool)
+    spec = _spec(workload)
+    # Clients, duration and versions are no workload's; a rate is, with its limit, where the workload has one.
+    others = POINTERS.keys() - {RATE}
+    if tool.stated_rate(output) and not tool.rate_tps(workload.parameters):
+        others |= {RATE, LATENCY_LIMIT}
+    for contradiction in tool.contradictions(spec, output, is_own=False):
+        if contradiction.name not in others:
+            yield contradiction
