@@ -296,6 +296,11 @@ class Tool(ABC):
         del outputs
         return None
 
+    def stated_duration_s(self, text: str) -> int | None:
+        """Return how long a run lasted that ended with its transactions; None where its text does not say it."""
+        del text
+        return None
+
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         """Return the same facts as they were asked for. `is_own`: the command line was the tool's own."""
         del spec, is_own

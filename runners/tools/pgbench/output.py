@@ -333,6 +333,14 @@ def kind_of(name: str) -> str:
     return BUILTINS.get(name, CUSTOM)
 
 
+def stated_duration_s(text: str) -> int | None:
+    """Return how long the first run in a text took, if it was of a number of transactions; None where it was not."""
+    summary = read_summary(text)
+    if "number of transactions per client" not in summary.values or not summary.lasted_s:
+        return None
+    return max(1, round(summary.lasted_s))
+
+
 def stated_parameters(text: str) -> dict[str, Any]:
     """Return script, scale, query mode and whether statements were timed, of the first run in a text.
 

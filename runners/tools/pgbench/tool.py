@@ -206,6 +206,9 @@ class Pgbench(Tool):
     def stated_rate(self, outputs: Outputs) -> StatedRate | None:
         return pgbench_claims.stated_rate(printed_text(outputs.stdout))
 
+    def stated_duration_s(self, text: str) -> int | None:
+        return output.stated_duration_s(text)
+
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
         return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)
 

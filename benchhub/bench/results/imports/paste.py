@@ -283,12 +283,22 @@ def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
             pattern = tool.stated.get(name)
             if pattern and not data.get(field) and (match := pattern.search(text)):
                 data[field] = match[1]
+    if not data.get("duration_s") and (duration_s := _lasted_s(text)):
+        data["duration_s"] = str(duration_s)
     if not data.get("measured_at"):
         data["measured_at"] = _latest_begin(text, data.get("duration_s", NOTHING))
     agreeing = [row.workload for row in rows if not row.contradictions]
     if len(agreeing) == 1 and not data.get("workload"):
         data["workload"] = str(agreeing[0].pk)
     return data
+
+
+def _lasted_s(text: str) -> int | None:
+    """Return how long runs of a number of transactions took; None where they differ by more than rounding."""
+    durations_s = [tool.stated_duration_s(part.text) for tool in tools_reading(text) for part in tool.parts(text)]
+    stated_s = [duration_s for duration_s in durations_s if duration_s]
+    is_alike = len(stated_s) == len(durations_s) and max(stated_s, default=0) - min(stated_s, default=0) <= 1
+    return stated_s[0] if stated_s and is_alike else None
 
 
 def _latest_begin(text: str, duration: str) -> str:

@@ -32,6 +32,9 @@ tps = {tps}.000000 (without initial connection time)
 """
 EIGHT = PRINTED.format(clients=8, transactions=1_200_000, tps=20_004)
 FOUR = PRINTED.format(clients=4, transactions=600_000, tps=10_002)
+COUNTED = EIGHT.replace("duration: 60 s", "number of transactions per client: 150000").replace(
+    "processed: 1200000", "processed: 1200000/1200000"
+)
 
 
 @pytest.fixture
@@ -239,6 +242,16 @@ def test_a_fact_that_the_form_has_no_field_for_is_passed_over(client, fields, mo
 def test_what_is_filled_already_stands_folded_unless_something_there_is_wrong_or_open(runner, fields, changes, is_open):
     page = runner.post(PAGE, {**fields, **changes})
     assertContains(page, f'<details id="more"{" open" if is_open else ""}>')
+
+
+def test_how_long_a_number_of_transactions_took_is_read_from_their_count_and_rate(runner, fields):
+    page = runner.post(PAGE, {"text": COUNTED})
+    assertContains(page, "What was read: 1 run")
+    assert page.context["page"].form["duration_s"].value() == "60"
+    assertContains(runner.post(PAGE, {"text": f"{COUNTED}\n{COUNTED}"}), "What was read: 2 runs")
+    longer = COUNTED.replace("tps = 20004", "tps = 10002")
+    page = runner.post(PAGE, {"text": f"{COUNTED}\n{longer}"})
+    assert page.context["page"].form.errors == {"duration_s": ["The output does not say it: write it here."]}
 
 
 def test_the_page_of_an_imported_run_says_nothing_of_what_nobody_told(runner, fields):
