@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.confinement import apart
-from runners.facts import processor, storage, texts
+from runners.facts import limits, processor, storage, texts
 from runners.facts.texts import pairs
 from runners.facts.topology import Platform
 from runners.job import sensible
@@ -62,7 +62,7 @@ KERNEL_OPTIONS = re.compile(
 # A host has these only if it is built so: their absence is no gap in what was read.
 MAY_BE_ABSENT = (
     "cpu_governors", "dmi", "kernel_options", "drop_caches", "os_settings", "os_settings_absent", "virtualization",
-    "memory_modules", "memory_limit_bytes", "servers",
+    "memory_modules", "limits", "servers",
 )  # fmt: skip
 # A container sees the disks of its host as they are; every other sign is one of a virtual machine.
 CONTAINERS = {
@@ -120,6 +120,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
     tools, uptime = pairs(sections.get("tools", "")), sections.get("uptime", "")
     platform = Platform(sections.get("architecture", ""), sections.get("kernel", ""))
     cpu, remarks = processor.read(sections, platform)
+    memory = texts.memory(sections.get("meminfo", ""))
     tree = storage.devices(sections.get("block_tree", ""))
     facts: Facts = {
         "username": sections.get("username"),
@@ -144,7 +145,8 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "tools": tools,
         "servers": _servers(sections.get("server_sockets", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
-        **_memory(sections),
+        "limits": limits.read(sections, cpu.get("cpus"), memory.get("memory_bytes")),
+        **memory,
     }
     if cpu.get("hypervisor") or cpu.get("virtualization_type") or set(facts["virtualization"]) - CONTAINERS:
         facts["block_devices"] = [_without_rotation(disk) for disk in facts["block_devices"]]
@@ -157,13 +159,6 @@ def _filesystems(sections: Mapping[str, str], tree: Mapping[str, storage.Device]
     """Return what is mounted, with what it lies on."""
     mounts, sizes, numbers = (sections.get(name, "") for name in ("mounts", "filesystem_sizes", "mount_numbers"))
     return storage.filesystems(mounts, sizes, numbers, tree, storage.zfs_pools(sections.get("zfs_pools", "")))
-
-
-def _memory(sections: Mapping[str, str]) -> Facts:
-    """Return the memory of the machine, and the limit of the account's control group where one holds."""
-    memory = texts.memory(sections.get("meminfo", ""))
-    limit_bytes = texts.memory_limit(sections.get("memory_limit", ""), memory.get("memory_bytes"))
-    return {"memory_limit_bytes": limit_bytes, **memory}
 
 
 def _servers(text: str) -> list[Facts]:
@@ -209,6 +204,15 @@ def facts_digest_input(facts: Mapping[str, Any]) -> Facts:
     ]
     stable["filesystems"] = sorted(mounts, key=repr)
     return stable
+
+
+def limits_digest_input(hosts: Mapping[str, Mapping[str, Any]]) -> Facts:
+    """Return the limits of each host's account by its name; empty where those of one are not known.
+
+    Apart from the other facts, as a run whose probe did not read limits is neither like nor unlike one whose did.
+    """
+    rows = {name: facts.get("limits") for name, facts in hosts.items()}
+    return rows if all(rows.values()) else {}
 
 
 async def builds(connections: Connections, target: Target, folders: Sequence[str]) -> list[Facts]:

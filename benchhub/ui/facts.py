@@ -24,6 +24,7 @@ NAMES = {
     "xact_commit": "transactions committed", "xact_rollback": "transactions rolled back",
 }  # fmt: skip
 UNIT_SUFFIXES = ("bytes", "percent", "ms", "us", "s", "mb", "kb")
+NO_LIMIT = "none"  # in place of a number, so that it stands under the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def _fact(name: str, value: Any) -> Fact:
     if isinstance(value, int | float) and (special := _special_or_none(name, value)):
         return special
     stem, _, suffix = name.rpartition("_")
+    if stem and suffix in UNIT_SUFFIXES and value == NO_LIMIT:
+        return Fact(in_words(stem), value)
     if stem and suffix in UNIT_SUFFIXES and isinstance(value, int | float):
         return Fact(in_words(stem), value, {"percent": "%", "us": "µs"}.get(suffix, suffix))
     if isinstance(value, Mapping):

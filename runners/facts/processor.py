@@ -6,16 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from runners.readings import whole
-
-from . import cpuinfo, lscpu, topology
-from .counts import MOST_CPUS, Counts, cpu_list, most_threads
+from . import cpuinfo, limits, lscpu, topology
+from .counts import Counts, cpu_list, most_threads
 from .topology import Platform
 
 PPTT = "/sys/firmware/acpi/tables/PPTT"
 NODES, NODES_WITH_CPUS = "/sys/devices/system/node/online", "/sys/devices/system/node/has_cpu"
 MOST_PAIRS = 256
-MOST_GROUPS = 1024
 
 
 def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any], list[str]]:
@@ -42,7 +39,7 @@ def read(sections: Mapping[str, str], platform: Platform) -> tuple[dict[str, Any
         remarks.append("The kernel gives one number to packages whose lists of CPUs it tells apart: sockets are open.")
     if unplaced:
         remarks.append(f"sysfs does not say where {len(unplaced)} of the CPUs online are: cores are not counted by it.")
-    return facts, [*crowding, *remarks, *_limits(facts)]
+    return facts, [*crowding, *remarks, *_limits(facts), *_quota(sections, counts.cpus)]
 
 
 def _crowding(counts: Counts, most: int) -> list[str]:
@@ -100,24 +97,14 @@ def _nodes(lists: Mapping[str, str]) -> dict[str, int]:
 
 
 def _allowance(sections: Mapping[str, str], cpus: int | None) -> dict[str, Any]:
-    """Return how many CPUs the account may use, by its set and by its quota, where that is fewer than there are."""
+    """Return how many CPUs the account may use, by its set and by the quota of the group that it sees as the root."""
     allowed = cpu_list(sections.get("cpus_allowed", "").rpartition(":")[2])
     facts: dict[str, Any] = {}
     if cpus and allowed and len(allowed) < cpus:
         facts["cpus_allowed"] = len(allowed)
-    quotas = list(_quotas(sections.get("cpu_quota", "")))
-    if quotas and min(quotas) < (cpus or MOST_CPUS):
-        facts["cpu_quota"] = round(min(quotas), 3)
+    if quota := limits.quota(sections.get("cpu_quota", ""), cpus):
+        facts["cpu_quota"] = quota
     return facts
-
-
-def _quotas(text: str) -> Iterator[float]:
-    """Yield the CPUs that each control group around the account gets the time of; nothing of one without a quota."""
-    for line in text.splitlines()[:MOST_GROUPS]:
-        quota, _, period = line.partition(" ")
-        quota_us, period_us = whole(quota), whole(period)
-        if quota_us and period_us:
-            yield quota_us / period_us
 
 
 def _differences(by_kernel: Counts, by_lscpu: Counts) -> Iterator[str]:
@@ -143,5 +130,8 @@ def _limits(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"CPUs that are offline: {offline}. Sockets, cores and threads are counted among the {cpus} online."
     if allowed := facts.get("cpus_allowed"):
         yield f"Programs of this account may run on {allowed} of the {cpus} CPUs only."
-    if quota := facts.get("cpu_quota"):
+
+
+def _quota(sections: Mapping[str, str], cpus: int | None) -> Iterator[str]:
+    if quota := limits.quota(limits.quotas_text(sections), cpus):
         yield f"Programs of this account get the time of {quota:g} CPUs only."

@@ -6,7 +6,6 @@ from runners.readings import LARGEST, whole
 
 LARGEST_KIB = LARGEST // 1024
 MOST_LINES = 2**16
-MOST_GROUPS = 1024
 LONGEST_NAME = 256
 MEMORY = {"MemTotal": "memory_bytes", "SwapTotal": "swap_bytes", "Hugepagesize": "huge_page_bytes"}
 
@@ -21,13 +20,6 @@ def memory(text: str) -> dict[str, int]:
     values = pairs(text, ":")
     sizes = {ours: _kib(values[theirs]) for theirs, ours in MEMORY.items() if theirs in values}
     return {name: kib * 1024 for name, kib in sizes.items() if kib or (kib == 0 and name == "swap_bytes")}
-
-
-def memory_limit(text: str, memory_bytes: int | None) -> int | None:
-    """Return the bytes that the account's control groups let it use; None where that is no less than there is."""
-    limits = [whole(line) for line in text.splitlines()[:MOST_GROUPS]]
-    lowest = min((limit for limit in limits if limit), default=None)
-    return lowest if lowest and (memory_bytes is None or lowest < memory_bytes) else None
 
 
 def _kib(text: str) -> int | None:

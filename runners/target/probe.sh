@@ -90,8 +90,17 @@ groups_of() {
     printf '%s\n' "$2"
 }
 version_1='[0-9]*:\([^:]*,\)\{0,1\}'
-# Microseconds of CPU in a period of so many, or 'max', for each group: the narrowest of them holds.
+# Microseconds of CPU in a period of so many, or 'max': of a container, which sees its own control group as the root.
 quota_of_cpus() {
+    cat /sys/fs/cgroup/cpu.max && return
+    for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
+        quota=$(cat "$folder/cpu.cfs_quota_us") && period=$(cat "$folder/cpu.cfs_period_us") || continue
+        echo "$quota $period"
+        return
+    done
+}
+# The same for each group around the account: the narrowest of them holds.
+quotas_of_groups() {
     groups_of '^0::' /sys/fs/cgroup | while IFS= read -r folder; do cat "$folder/cpu.max"; done
     for mount in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
         groups_of "^${version_1}cpu\(,[^:]*\)\{0,1\}:" "$mount"
@@ -133,8 +142,11 @@ section topology
 show cpuinfo describe_cpus
 show cpus_allowed grep Cpus_allowed_list /proc/self/status
 show cpu_quota quota_of_cpus
+show group_quotas quotas_of_groups
 show meminfo cat /proc/meminfo
 show memory_limit limit_of_memory
+# Where groups cannot be looked into, nobody knows whether one has a limit: it may hold all the same.
+show control_groups ls -d /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/cpu /sys/fs/cgroup/memory
 show block_devices lsblk -b -d -P -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL
 section block_tree; tree_of_disks 2> /dev/null | head -n 8192
 section mount_numbers; cut -d ' ' -f 3,5 /proc/self/mountinfo 2> /dev/null

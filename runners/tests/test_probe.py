@@ -6,7 +6,15 @@ from contextlib import nullcontext
 import pytest
 
 from runners.os_settings.testing import settings_guarded
-from runners.probe import _version, _version_num, builds, facts_digest_input, parse_probe, probe
+from runners.probe import (
+    _version,
+    _version_num,
+    builds,
+    facts_digest_input,
+    limits_digest_input,
+    parse_probe,
+    probe,
+)
 
 DEBIAN_15 = "/usr/lib/postgresql/15/bin"
 
@@ -96,6 +104,26 @@ def test_servers_that_run_are_told_by_their_sockets_once_and_are_no_part_of_what
     ]
     assert "servers" not in parse_probe(SECTIONS) and "servers" not in parse_probe(SECTIONS)["missing"]
     assert facts_digest_input(facts) == facts_digest_input(parse_probe(SECTIONS))
+
+
+LIMITED = {
+    "control_groups": "/sys/fs/cgroup/cgroup.procs",
+    "group_quotas": "250000 100000",
+    "memory_limit": "4294967296",
+}
+
+
+def test_limits_are_in_a_digest_of_their_own_so_that_a_newer_probe_makes_no_other_machine_of_it():
+    limited = parse_probe({**SECTIONS, **LIMITED})
+    assert limited["limits"] == {"cpus": 2.5, "memory_bytes": 4 << 30}
+    assert facts_digest_input(limited) == facts_digest_input(parse_probe(SECTIONS))
+    assert "limits" not in parse_probe(SECTIONS) and "limits" not in parse_probe(SECTIONS)["missing"]
+
+
+def test_limits_are_known_of_all_hosts_of_a_run_or_not_compared():
+    limited, other = parse_probe({**SECTIONS, **LIMITED}), parse_probe({**SECTIONS, **LIMITED, "memory_limit": "max"})
+    assert limits_digest_input({"a": limited}) != limits_digest_input({"a": other}) != {}
+    assert limits_digest_input({"a": limited, "b": parse_probe(SECTIONS)}) == {} == limits_digest_input({})
 
 
 def test_of_the_kernels_command_line_only_what_bears_on_speed_is_kept():

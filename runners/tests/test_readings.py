@@ -24,7 +24,7 @@ SECTIONS = (
     "os_release", "kernel", "lscpu", "meminfo", "block_devices", "mounts", "filesystem_sizes", "dmi", "tools",
     "transparent_huge_pages", "clock_source", "kernel_command_line", "sysctls", "uptime", "cpu_governors",
     "cpu_lists", "topology", "cpuinfo", "cpus_allowed", "cpu_quota", "block_tree", "mount_numbers", "memory_modules",
-    "os_release_line", "memory_limit",
+    "os_release_line", "memory_limit", "group_quotas", "control_groups",
 )  # fmt: skip
 LINES = st.one_of(
     st.text(max_size=60),

@@ -243,7 +243,7 @@ def facts(host: Host) -> list[Fact]:
         Fact("Highest clock", cpu.get("max_mhz"), "MHz"),
         Fact("Virtual by", guest_reason(host.facts) or None),
         Fact("Memory", host.facts.get("memory_bytes"), "bytes"),
-        Fact("Memory for this account", host.facts.get("memory_limit_bytes"), "bytes"),
+        Fact("Memory for this account", host.memory_limit_bytes, "bytes"),
         Fact("Memory modules", _memory_modules(host.facts.get("memory_modules", []))),
         Fact("Swap", host.facts.get("swap_bytes"), "bytes"),
         Fact("Operating system", host.facts.get("os", {}).get("name")),

@@ -110,10 +110,20 @@ class Host(models.Model):
     @property
     def usable_memory_bytes(self) -> int | None:
         """Return the memory that programs of the account may use, by its control groups; None where nobody knows it."""
-        memory_bytes, limit_bytes = (self.facts.get(name) for name in ("memory_bytes", "memory_limit_bytes"))
-        if not isinstance(memory_bytes, int):
-            return None
-        return min(memory_bytes, limit_bytes) if isinstance(limit_bytes, int) else memory_bytes
+        memory_bytes, limit_bytes = self.memory_bytes, self.memory_limit_bytes
+        return min(memory_bytes, limit_bytes) if memory_bytes and limit_bytes else memory_bytes
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Return the memory of the machine."""
+        memory_bytes = self.facts.get("memory_bytes")
+        return memory_bytes if isinstance(memory_bytes, int) else None
+
+    @property
+    def memory_limit_bytes(self) -> int | None:
+        """Return what control groups let the account use; None where nothing limits it, or nobody knows."""
+        limit_bytes = self.facts.get("limits", {}).get("memory_bytes")
+        return limit_bytes if isinstance(limit_bytes, int) else None
 
     def runs_under_way(self) -> list[int]:
         """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""

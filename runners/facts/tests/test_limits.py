@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.facts import texts
+from runners.facts import limits
 
 PROBE = (Path(__file__).parents[2] / "target" / "probe.sh").read_text()
 FUNCTIONS = PROBE[PROBE.index("groups_of() {") : PROBE.index("section username")]
@@ -64,8 +64,33 @@ def printed(folder, command):
 @pytest.mark.parametrize("files", [VERSION_1, VERSION_2, CONTAINER, SLOWED, HIDDEN, BACKSLASHES])
 def test_the_narrowest_group_around_the_account_counts(tmp_path, files):
     place(tmp_path, files)
-    assert "250000 100000" in printed(tmp_path, "quota_of_cpus").splitlines()
-    assert texts.memory_limit(printed(tmp_path, "limit_of_memory"), 64 << 30) == 1 << 30
+    assert limits.quota(printed(tmp_path, "quotas_of_groups"), 64) == 2.5
+    assert limits.memory(printed(tmp_path, "limit_of_memory"), 64 << 30) == 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [(VERSION_1, "-1 100000\n"), (VERSION_2, ""), (CONTAINER, "250000 100000\n")],
+)
+def test_the_quota_of_the_root_alone_is_a_fact_of_the_processor(tmp_path, files, text):
+    place(tmp_path, files)
+    assert printed(tmp_path, "quota_of_cpus") == text
+
+
+SECTIONS = {"control_groups": "/sys/fs/cgroup/cgroup.procs\n", "memory_limit": "max\n", "group_quotas": "max 100000\n"}
+
+
+def test_groups_without_a_limit_are_told_from_groups_that_nobody_could_read():
+    assert limits.read(SECTIONS, 64, 64 << 30) == {"cpus": "none", "memory_bytes": "none"}
+    assert limits.read({**SECTIONS, "control_groups": ""}, 64, 64 << 30) == {}
+    assert limits.read({"cpu_quota": "250000 100000\n"}, 64, 64 << 30) == {}
+
+
+def test_the_limits_are_those_of_the_narrowest_group_be_it_the_root_or_within():
+    nested = {**SECTIONS, "group_quotas": "250000 100000\n", "memory_limit": "4096\nmax\n"}
+    assert limits.read(nested, 64, 64 << 30) == {"cpus": 2.5, "memory_bytes": 4096}
+    root = {**nested, "cpu_quota": "150000 100000\n"}
+    assert limits.read(root, 64, 64 << 30) == {"cpus": 1.5, "memory_bytes": 4096}
 
 
 def test_a_path_that_begins_nowhere_leads_to_the_root_and_ends(tmp_path):
@@ -76,4 +101,4 @@ def test_a_path_that_begins_nowhere_leads_to_the_root_and_ends(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "max\n", "9223372036854771712\n", "-1\nx y\n0\n"])
 def test_no_limit_or_one_beyond_the_memory_is_none(text):
-    assert texts.memory_limit(text, 64 << 30) is None
+    assert limits.memory(text, 64 << 30) is None

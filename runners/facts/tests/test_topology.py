@@ -146,14 +146,20 @@ def test_a_container_that_sees_some_cpus_of_its_host_counts_those():
         range(64), physical_package_id=lambda cpu: cpu // 32, core_id=lambda cpu: cpu % 32, thread_siblings_list=str
     )
     assert shape(facts(rows, {ONLINE: "0-3"})[0]) == (4, 4, 1, 4, 1)
-    cpu, remarks = facts(
-        rows, {ONLINE: "0-63"}, cpus_allowed="Cpus_allowed_list:\t0-7", cpu_quota="max 100000\n150000 100000\n-1 100000"
-    )
+    cpu, remarks = facts(rows, {ONLINE: "0-63"}, cpus_allowed="Cpus_allowed_list:\t0-7", cpu_quota="150000 100000")
     assert (cpu["cpus"], cpu["cpus_allowed"], cpu["cpu_quota"]) == (64, 8, 1.5)
     assert remarks == [
         "Programs of this account may run on 8 of the 64 CPUs only.",
         "Programs of this account get the time of 1.5 CPUs only.",
     ]
+
+
+def test_a_quota_within_the_root_is_remarked_and_no_fact_of_the_processor():
+    """Runs from before it was read would be unlike those since, though nothing of their host has changed."""
+    rows = lines(range(64), physical_package_id=0, core_id=str)
+    cpu, remarks = facts(rows, {ONLINE: "0-63"}, cpu_quota="-1 100000", group_quotas="max 100000\n150000 100000")
+    assert "cpu_quota" not in cpu
+    assert remarks == ["Programs of this account get the time of 1.5 CPUs only."]
 
 
 def test_no_quota_and_no_set_are_no_facts():

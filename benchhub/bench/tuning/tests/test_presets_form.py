@@ -26,7 +26,7 @@ def test_steps_of_a_report_are_filled_in_for_the_memory_of_the_host(runner, size
 
 
 def test_a_container_with_less_memory_than_its_host_gets_steps_for_what_it_may_use(runner, sized, cluster, workload):
-    sized.facts = {**sized.facts, "memory_limit_bytes": 4 * 1024**3}
+    sized.facts = {**sized.facts, "limits": {"memory_bytes": 4 * 1024**3}}
     sized.save()
     response = runner.post(NEW, {**form_of(cluster, workload), "fill": "report-c"})
     assertContains(response, "shared_buffers = 1024MB\neffective_cache_size = 3072MB")
