@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -82,6 +83,7 @@ class RunFacts(NamedTuple):
     unreported_s: float = 0.0
     settings_changed: Sequence[str] = ()
     facts_digest: str = ""
+    limits_digest: str = ""
     throughput: float | None = None
     started_s: float | None = None
     is_steady: bool = True
@@ -278,12 +280,25 @@ def _lost(facts: CurveFacts) -> Iterator[Doubt]:
 
 
 def _changed_host(facts: CurveFacts) -> Iterator[Doubt]:
-    states: dict[str, list[int]] = {}
-    for run, run_facts in facts.runs.items():
-        if run_facts.facts_digest:
-            states.setdefault(run_facts.facts_digest, []).append(run)
-    if len(states) > 1:
-        yield Doubt("host-changed", changed_host(_runs(runs) for runs in states.values()))
+    rows = ((run, run_facts.facts_digest, run_facts.limits_digest) for run, run_facts in facts.runs.items())
+    if states := host_states(rows):
+        yield Doubt("host-changed", changed_host(map(_runs, states)))
+
+
+def host_states(rows: Iterable[tuple[int, str, str]]) -> list[list[int]]:
+    """Return runs by the state in which they found their host, from (run, digest of facts, of limits); [] if it is one.
+
+    A digest of limits is empty where they are not known: its run is in no state where the others differ in limits.
+    """
+    by_facts: dict[str, dict[str, list[int]]] = {}
+    for run, facts_digest, limits_digest in rows:
+        if facts_digest:
+            by_facts.setdefault(facts_digest, {}).setdefault(limits_digest, []).append(run)
+    states: list[list[int]] = []
+    for by_limits in by_facts.values():
+        limited = [runs for limits_digest, runs in by_limits.items() if limits_digest]
+        states += limited if len(limited) > 1 else [sorted(chain.from_iterable(by_limits.values()))]
+    return states if len(states) > 1 else []
 
 
 def changed_host(groups: Iterable[str]) -> str:

@@ -82,7 +82,7 @@ class Run(RowSerializer):
 class Found(serializers.ModelSerializer):
     class Meta:
         model = models.Found
-        fields = ("settings", "server", "host", "pooler", "deltas", "differences", "facts_digest")
+        fields = ("settings", "server", "host", "pooler", "deltas", "differences", "facts_digest", "limits_digest")
 
 
 class Series(serializers.ModelSerializer):

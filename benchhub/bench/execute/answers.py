@@ -328,6 +328,7 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
             **({"pooler": pooler} if pooler else {}),
         },
+        limits=probe.limits_digest_input(hosts),
         deltas={**counters.deltas, **{name: value for facts, _ in changed for name, value in facts.items()}},
         doubts=(
             *(doubt for _, doubts in changed for doubt in doubts),

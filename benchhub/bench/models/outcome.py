@@ -176,6 +176,13 @@ class Found(models.Model):
     deltas = models.JSONField(default=dict)
     differences = models.JSONField(default=list, help_text="Where what was found is not what was asked for.")
     facts_digest = models.CharField(max_length=64)
+    limits_digest = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of what control groups let the accounts on the hosts use; empty where that was not read.",
+    )
 
     def __str__(self) -> str:
         return f"facts of run {self.run_id}"

@@ -59,6 +59,7 @@ class Observed:
     host: Mapping[str, Any] = field(default_factory=dict)
     pooler: Mapping[str, str] = field(default_factory=dict)
     stable_facts: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = field(default_factory=dict)
     deltas: Mapping[str, Any] = field(default_factory=dict)
     restarted: bool = False
     remarks: Sequence[str] = ()
@@ -255,6 +256,7 @@ def _store_facts(run: Run, observed: Observed, differences: list[dict[str, str]]
         deltas=dict(observed.deltas),
         differences=differences,
         facts_digest=digest.digest(digest.facts_form(observed.stable_facts)),
+        limits_digest=digest.digest(digest.facts_form({"limits": observed.limits})) if observed.limits else "",
     )
 
 

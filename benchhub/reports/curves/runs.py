@@ -65,6 +65,7 @@ class _Columns(NamedTuple):
     latency_p99_ms: float | None
     doubts: tuple[Doubt, ...]
     facts_digest: str | None = None
+    limits_digest: str | None = None
     transactions: float | None = None
     blocks_read: float | None = None
     runs: int = 1
@@ -206,6 +207,7 @@ def _with_facts(runs: RunQuerySet) -> RunQuerySet:
         doubts_text=DOUBTS_TEXT,
         started_s=STARTED_S,
         facts_digest=F("found__facts_digest"),
+        limits_digest=F("found__limits_digest"),
         blocks_read=Cast(blocks, FloatField()),
         transactions=Cast(transactions, FloatField()),
     )

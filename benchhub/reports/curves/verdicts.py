@@ -36,6 +36,7 @@ def _facts(run: CurveRun) -> RunFacts:
         transactions=None if run.transactions is None else round(run.transactions),
         blocks_read=run.blocks_read,
         facts_digest=run.facts_digest or "",
+        limits_digest=run.limits_digest or "",
         throughput=run.throughput,
         started_s=run.started_s,
     )

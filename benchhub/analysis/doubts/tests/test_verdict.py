@@ -2,7 +2,7 @@ import pytest
 
 from benchhub.analysis.doubts import steadiness
 from benchhub.analysis.doubts.doubt import weighed
-from benchhub.analysis.doubts.verdict import WORDS, CurveFacts, RunFacts, Weight, of_curve, of_run
+from benchhub.analysis.doubts.verdict import WORDS, CurveFacts, RunFacts, Weight, host_states, of_curve, of_run
 from benchhub.analysis.words import count
 
 STEADY = steadiness.of_series([990.0, 1010.0] * 30)
@@ -139,6 +139,24 @@ def test_a_host_that_changed_between_runs_is_a_doubt():
         "The host or the server changed during this curve (runs 1, 3; run 2), so its points may differ for that reason "
         "alone. Compare the facts of these runs, and repeat those that differ."
     )
+
+
+@pytest.mark.parametrize(
+    ("digests", "states"),
+    [
+        (("ax", "ay", "ax"), [[1, 3], [2]]),
+        (("a", "ax", "ax"), []),  # the first was probed before limits were read
+        (("a", "ax", "ay"), [[2], [3]]),
+        (("a", "ax", "b"), [[1, 2], [3]]),
+        (("ax", "a", "by", "bz"), [[1, 2], [3], [4]]),
+        (("", "ax"), []),
+    ],
+)
+def test_limits_make_another_host_only_of_runs_that_both_know_theirs(digests, states):
+    rows = [(run, digest[:1], digest[1:]) for run, digest in enumerate(digests, start=1)]
+    assert host_states(rows) == states
+    judged = curve_of(*(facts(facts_digest=digest[:1], limits_digest=digest[1:]) for digest in digests))
+    assert ("host-changed" in [doubt.code for doubt in judged.doubts]) == bool(states)
 
 
 def test_a_first_run_that_reads_far_more_than_its_fellows_met_a_cold_cache():

@@ -14,7 +14,7 @@ from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, looks, visits
 from benchhub.bench.execute.steps.contract import Ended, Looked
 from benchhub.bench.execute.steps.look import awaits_folder
-from benchhub.bench.models import Attempt, Hold, Result, Run, Watch
+from benchhub.bench.models import Attempt, Found, Hold, Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.bench.results import ingest, readings
@@ -115,6 +115,16 @@ def test_what_benchhub_remarks_on_a_run_is_not_pushed_out_by_what_its_load_gener
     assert (remarks[0], remarks[-2][:15]) == (own, "pgbench warned:")
     assert len(remarks) == MOST + 1
     assert remarks[-1].endswith(" more remarks are left out.")
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_limits_of_the_hosts_have_a_digest_beside_that_of_the_other_facts(is_read):
+    run, attempt, job_ = begun(clients=2, threads=1, log_sampling_rate=0)
+    host = run.system.driver
+    host.facts |= {"limits": {"cpus": 2.5, "memory_bytes": "none"}} if is_read else {}
+    host.save()
+    answers.store_outputs(run, attempt, job_, ended(job_, PRINTED))
+    assert len(Found.objects.get(run=run).limits_digest) == (64 if is_read else 0)
 
 
 class Endless(bytes):

@@ -9,7 +9,7 @@ from itertools import pairwise
 from benchhub.analysis.curves import curve
 from benchhub.analysis.doubts.alike import gathered
 from benchhub.analysis.doubts.doubt import CONTRADICTIONS, Doubt, Weight
-from benchhub.analysis.doubts.verdict import LOST_REMEDY, WORDS, Verdict, changed_host
+from benchhub.analysis.doubts.verdict import LOST_REMEDY, WORDS, Verdict, changed_host, host_states
 from benchhub.analysis.statistics import drift
 from benchhub.analysis.words import count, word
 from benchhub.bench.plan.warnings import described_twice
@@ -128,12 +128,9 @@ def _of_peak(entry: Entry) -> Iterator[Doubt]:
 
 
 def _changed_facts(entry: Entry) -> Iterator[Doubt]:
-    by_digest: dict[str, list[str]] = {}
-    for run in entry.runs:
-        if (digest := run.facts_digest) and not run.set_aside_at:
-            by_digest.setdefault(digest, []).append(str(run.pk))
-    if len(by_digest) > 1:
-        groups = (f"{word('run', len(runs))} {', '.join(runs)}" for runs in by_digest.values())
+    runs = (run for run in entry.runs if not run.set_aside_at)
+    if states := host_states((run.pk, run.facts_digest or "", run.limits_digest or "") for run in runs):
+        groups = (f"{word('run', len(keys))} {', '.join(map(str, keys))}" for keys in states)
         yield Doubt("host-changed", changed_host(groups))
 
 

@@ -276,6 +276,18 @@ def test_facts_that_changed_between_runs_of_a_curve_are_a_doubt(reader, experime
     assertContains(response, doubt, count=1)
 
 
+@pytest.mark.parametrize(("limits", "is_changed"), [(("old", "new"), True), (("", "new"), False)])
+def test_limits_that_changed_between_runs_are_a_doubt_unless_nobody_read_them(
+    reader, experiment, systems, limits, is_changed
+):
+    first, *_ = runs = list(experiment.runs.filter(system=systems[0]).order_by("position"))
+    for run in runs:
+        limits_digest = limits[run is not first] and testing.sha256(limits[run is not first])
+        Found.objects.create(run=run, facts_digest=testing.sha256("facts"), limits_digest=limits_digest)
+    text = reader.get(both(experiment, systems)).content.decode()
+    assert ("The host or the server changed during this curve" in text) == is_changed
+
+
 def test_hardware_and_what_was_asked_of_the_systems_stand_side_by_side(reader, systems):
     form = {"path": "socket", "settings": {"shared_buffers": "256MB"}, "build": {"version": "16"}}
     other = {"path": "socket", "settings": {"shared_buffers": "1GB"}, "build": {"version": "18"}}
