@@ -23,8 +23,8 @@ from .systems import Side, protocol_text, side_by_side
 Facts = Mapping[str, Found]  # by the key of a curve: the facts around one run at its peak
 # The facts of a host that may be published; all others stay here, and of file systems all that `mounts` leaves out.
 ENVIRONMENT = (
-    "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages", "cpu_governors",
-    "clock_source", "block_devices", "dmi",
+    "os", "kernel", "architecture", "cpu", "memory_bytes", "limits", "swap_bytes", "transparent_huge_pages",
+    "cpu_governors", "clock_source", "block_devices", "dmi",
 )  # fmt: skip
 NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "cores")
 # They change from one moment to the next without anything having been changed.

@@ -70,6 +70,19 @@ def test_facts_that_are_unlike_are_named_once_by_their_group(page):
     assertContains(page(first, other), "Unlike between the curves: CPU and sysctls.")
 
 
+def test_limits_stand_side_by_side_and_none_is_unlike_a_limit(page):
+    first, other = ({"limits": {"cpus": "none", "memory_bytes": value}} for value in ("none", 4 << 30))
+    response = page(first, other)
+    assertContains(response, '<tr class="differs"><th scope="row">limits: memory</th><td>none</td><td>4 GiB</td>')
+    assertContains(response, "Unlike between the curves: limits.")
+
+
+def test_limits_that_an_older_probe_did_not_read_are_no_difference(page):
+    response = page({"kernel": "6.1"}, {"kernel": "6.1", "limits": {"cpus": 2.5, "memory_bytes": 4 << 30}})
+    assertContains(response, '<th scope="row">limits: CPUs</th><td>not read</td><td>2.50</td>')
+    assertNotContains(response, "Unlike between the curves")
+
+
 def test_a_clock_of_the_moment_is_no_difference(page):
     assertNotContains(page({"cpu": {"mhz": 800.0}}, {"cpu": {"mhz": 900.0}}), "Unlike between the curves")
 
