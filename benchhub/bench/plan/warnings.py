@@ -132,7 +132,7 @@ def _planned(part: Experiment, system: System, levels: tuple[int, ...], *, is_to
         is_max_connections_asked="max_connections" in settings and settings["max_connections"] != "",
         checkpoint_timeout_s=seconds(str(settings.get("checkpoint_timeout", ""))) or CHECKPOINT_TIMEOUT_S,
         data_set_bytes=data_set_bytes(part.workload),
-        memory_bytes=server.facts.get("memory_bytes") if server else None,
+        memory_bytes=system.instance.usable_memory_bytes,
         is_to_load=is_to_load,
         free_bytes=disk.get("free_bytes"),
         folder=disk.get("folder", ""),

@@ -142,7 +142,7 @@ def filled(values: Mapping[str, Any], key: str, draft: SeriesDraft) -> tuple[dic
         raise ValueError("There are no such steps to start from: choose one of the buttons.")
     if instance is None:
         raise ValueError("Choose a cluster first: its steps are parts of the memory of its host.")
-    memory_bytes = instance.host.usable_memory_bytes if instance.host else None
+    memory_bytes = instance.usable_memory_bytes
     if memory_bytes is None:
         raise ValueError("The memory of the cluster's host is not known: probe the host first.")
     steps = [_values(step) for step in PRESETS[key].scaled(memory_bytes)]

@@ -125,6 +125,12 @@ class Host(models.Model):
         limit_bytes = self.facts.get("limits", {}).get("memory_bytes")
         return limit_bytes if isinstance(limit_bytes, int) else None
 
+    @property
+    def server_memory_bytes(self) -> int | None:
+        """Return what servers may use: clusters of BenchHub's own run in its account's groups, others in their own."""
+        has_clusters = self.instances.filter(cluster__isnull=False, retired_at=None).exists()
+        return self.usable_memory_bytes if has_clusters else self.memory_bytes
+
     def runs_under_way(self) -> list[int]:
         """Return the keys of the runs with an open attempt for which the host is the driver or has the server."""
         keys: set[int] = set()

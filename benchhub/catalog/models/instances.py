@@ -107,6 +107,16 @@ class Instance(models.Model):
         return getattr(self, "cluster", None)
 
     @property
+    def usable_memory_bytes(self) -> int | None:
+        """Return the memory that the server may use; None where nobody knows it.
+
+        The limits of BenchHub's account hold for a cluster of its own, which it starts; others have their own.
+        """
+        if not self.host:
+            return None
+        return self.host.usable_memory_bytes if self.own_cluster else self.host.memory_bytes
+
+    @property
     def is_configurable(self) -> bool:
         """Tell whether runs may have configurations of their own there."""
         return self.own_cluster is not None or self.grant != Instance.Grant.NONE

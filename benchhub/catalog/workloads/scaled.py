@@ -34,7 +34,7 @@ class ScaledForm(forms.Form):
 
     def clean_host(self) -> Host:
         host: Host = self.cleaned_data["host"]
-        if host.usable_memory_bytes is None:
+        if host.server_memory_bytes is None:
             raise forms.ValidationError(f"The memory of {host} is not known: probe it first.")
         return host
 
@@ -43,7 +43,7 @@ class ScaledForm(forms.Form):
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if values.keys() >= {"preset", "host"}:
             try:
-                values["environment"] = _together(WHOLE[values["preset"]], values["host"].usable_memory_bytes)
+                values["environment"] = _together(WHOLE[values["preset"]], values["host"].server_memory_bytes)
             except ValueError as error:
                 self.add_error("host", str(error))
         return values

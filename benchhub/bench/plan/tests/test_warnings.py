@@ -11,6 +11,7 @@ from benchhub.bench.plan import plan
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.plan.testing import NEW, form_of, look
 from benchhub.bench.queue import queue
+from benchhub.bench.tuning.testing import make_cluster
 from benchhub.catalog.models import Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +156,13 @@ def test_half_a_window_is_refused_beside_its_field(planner, servers, recipe, cha
     response = planner.post(NEW, {**form_of(recipe, servers[0], **{**WINDOW, **changes}), "queue": ""})
     assertContains(response, sentence)
     assert not Experiment.objects.exists()
+
+
+def test_a_data_set_is_weighed_against_the_limit_of_the_account_for_a_cluster_of_benchhubs_own(box, servers):
+    """A server that somebody else started has the limits of its own service, which nobody has read."""
+    box.facts |= {"memory_bytes": 32 * 2**30, "limits": {"cpus": "none", "memory_bytes": 8 * 2**30}}
+    box.save()
+    recipe = {"tool": "pgbench", "parameters": {**TPCB, "scale": 1000}}
+    assert "of memory of" not in warnings_text(servers, **recipe)
+    own, workload = make_cluster(box), Workload.objects.get(**recipe)
+    assert "more than the 8.0 GiB of memory of box" in " ".join(look(form_of(workload, own)).warnings)

@@ -5,6 +5,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
+from benchhub.bench.tuning.testing import make_cluster
 from benchhub.catalog.models import Configuration
 
 pytestmark = pytest.mark.django_db
@@ -68,3 +69,14 @@ def test_steps_that_exclude_each_other_are_no_configuration(engineer, host, pres
 
 def test_a_host_that_there_is_not_fills_nothing_in(engineer, host):
     assert fill(engineer, 999).context["page"].scaled.errors.keys() == {"host"}
+
+
+@pytest.mark.parametrize(("is_own", "text"), [(True, "shared_buffers = 1024MB"), (False, "shared_buffers = 2048MB")])
+def test_the_limit_of_the_account_counts_where_a_cluster_of_benchhubs_own_is(engineer, host, is_own, text):
+    host.facts |= {"limits": {"cpus": "none", "memory_bytes": 4 << 30}}
+    host.save()
+    if is_own:
+        make_cluster(host)
+    else:
+        testing.make_instance(host, "18.1")
+    assertContains(fill(engineer, host), text)
