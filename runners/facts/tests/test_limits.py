@@ -77,6 +77,13 @@ def test_the_quota_of_the_root_alone_is_a_fact_of_the_processor(tmp_path, files,
     assert printed(tmp_path, "quota_of_cpus") == text
 
 
+def test_a_path_is_printed_as_it_is_whatever_a_shell_reads_in_its_backslashes(tmp_path):
+    """Echo of dash makes a tab of the second, a backspace of the third, and a zero of the last."""
+    path = "/a\\x2db/c\\td/e\\bf/g\\060h"
+    place(tmp_path, {"proc/self/cgroup": f"0::{path}\n"})
+    assert printed(tmp_path, "groups_of '^0::' '/m\\tn'").splitlines()[0] == f"/m\\tn{path}"
+
+
 SECTIONS = {"control_groups": "/sys/fs/cgroup/cgroup.procs\n", "memory_limit": "max\n", "group_quotas": "max 100000\n"}
 
 
