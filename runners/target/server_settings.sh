@@ -224,7 +224,7 @@ server_put_back() {
     [ ! -e "$server_state/restarting" ] || tries=1
     server_answers "$tries" || server_revive || return 1
     server_find_state || return 1
-    [ -e "$server_state/marked" ] || { server_await_mark; server_unmark; return; }
+    [ -e "$server_state/marked" ] || { server_await_mark; server_unmark; return "$?"; }
     server_is_same && server_is_free "$(cat "$server_state/mark")" || return 1
     server_admin < "$server_state/restore.sql" > /dev/null && server_reload || return 1
     left=$(server_left) || return 1
@@ -243,7 +243,7 @@ server_finish() {
         server_tell after
         rm -rf -- "$server_state.old"
         mv -- "$server_state" "$server_state.old" && rm -rf -- "$server_state.old"
-        return
+        return 0
     fi
     echo "left $(echo "$reason" | tr '\n' ' ' | tail -c 500)"
     return 1

@@ -10,7 +10,7 @@ wipe() {
     if ! is_own "$1"; then
         [ -d "$1" ] && [ ! -L "$1" ] || return 1
         case $(ls -A -- "$1") in '' | mark.new) rm -f -- "$1/mark.new" && rmdir -- "$1" ;; *) return 1 ;; esac
-        return
+        return "$?"
     fi
     for name in "$1"/* "$1"/.[!.]*; do
         [ "$name" = "$1/mark" ] || rm -rf -- "$name"
