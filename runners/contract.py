@@ -19,6 +19,10 @@ OVERDUE_FILE, OVERFLOW_FILE = "overdue", "overflow"
 # The one that it leaves where the process that beats, and keeps to the deadline, was killed or stopped under the load.
 UNGUARDED_FILE = "unguarded"
 
+# Within what BenchHub itself asks a server beside a load, which is not counted among what the load ran. It stands
+# behind the first word: a comment in front of it may be no part of the statement.
+OWN_STATEMENT = "/* benchhub */"
+
 # Measures of one type of transaction: before its name in small letters. The bounds are those that success must keep to.
 EXECUTIONS, SUCCESS, SUCCESS_LOW, SUCCESS_HIGH = "executions_", "success_", "success_low_", "success_high_"
 # Measures of one segment of a load shape: before its number from 1 and their name, as in segment_2_offered_tps.

@@ -6,10 +6,10 @@ would run a command on the driver.
 
 from __future__ import annotations
 
+from runners.contract import OWN_STATEMENT as OWN
 from runners.server_settings.mark import IS_HELD_QUERY
 
 from . import statements
-from .statements import OWN
 
 # Each of one row.
 VIEWS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal")
@@ -53,7 +53,7 @@ SELECT {OWN} 'is_held', to_json(({IS_HELD_QUERY}));
 
 def snapshot_sql() -> str:
     """Return psql text that prints one 'name|JSON' a line, of what this version of the server has."""
-    views = [_if_there(name, f"SELECT '{name}', row_to_json(v) FROM {name} AS v") for name in VIEWS]
+    views = [_if_there(name, f"SELECT {OWN} '{name}', row_to_json(v) FROM {name} AS v") for name in VIEWS]
     choices = [*views, _wal_sql(), _identifier_sql(), _settings_sql()]
     queries = "".join(_run_query(f"benchhub_{number}", choice) for number, choice in enumerate(choices))
     return WAIT_SQL + SERVER_SQL + queries + statements.PROBE + _run_query("benchhub_statements", statements.CHOICE)
@@ -68,7 +68,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-NOTHING = _literal("SELECT 1 WHERE false")
+NOTHING = _literal(f"SELECT {OWN} 1 WHERE false")
 
 
 def _if_there(view: str, query: str) -> str:
@@ -77,8 +77,8 @@ def _if_there(view: str, query: str) -> str:
 
 
 def _wal_sql() -> str:
-    new = _literal("SELECT 'wal_position', to_json(pg_current_wal_lsn()::text)")
-    old = _literal("SELECT 'wal_position', to_json(pg_current_xlog_location()::text)")
+    new = _literal(f"SELECT {OWN} 'wal_position', to_json(pg_current_wal_lsn()::text)")
+    old = _literal(f"SELECT {OWN} 'wal_position', to_json(pg_current_xlog_location()::text)")
     is_new = "current_setting('server_version_num')::int >= 100000"
     return f"CASE WHEN pg_is_in_recovery() THEN {NOTHING} WHEN {is_new} THEN {new} ELSE {old} END"
 
@@ -86,7 +86,7 @@ def _wal_sql() -> str:
 def _identifier_sql() -> str:
     exists_sql = "EXISTS (SELECT 1 FROM pg_proc WHERE proname = 'pg_control_system')"
     is_allowed_sql = "has_function_privilege('pg_control_system()', 'execute')"
-    query = _literal("SELECT 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
+    query = _literal(f"SELECT {OWN} 'system_identifier', to_json(system_identifier::text) FROM pg_control_system()")
     inner = f"CASE WHEN {is_allowed_sql} THEN {query} ELSE {NOTHING} END"
     return f"CASE WHEN {exists_sql} THEN {inner} ELSE {NOTHING} END"
 
@@ -95,7 +95,7 @@ def _settings_sql() -> str:
     hidden = ", ".join(map(_literal, HIDDEN_SETTINGS))
     setting_sql = f"CASE WHEN setting <> '' AND name IN ({hidden}) THEN '(hidden)' ELSE setting END AS setting"
     query = (
-        f"SELECT 'setting', row_to_json(s) FROM (SELECT name, {setting_sql}, unit, source{{}} FROM pg_settings"
+        f"SELECT {OWN} 'setting', row_to_json(s) FROM (SELECT name, {setting_sql}, unit, source{{}} FROM pg_settings"
         " WHERE name NOT LIKE 'benchhub.%' ORDER BY name) AS s"
     )
     is_new = "current_setting('server_version_num')::int >= 90500"

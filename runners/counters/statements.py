@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runners.contract import OWN_STATEMENT as OWN
 from runners.readings import storable_json
 
 MOST_ROWS, MOST_TEXTS, MOST_GROWTHS, LONGEST_QUERY, LONGEST_READ = 5000, 500, 20, 200, 20_000
 NUMBERS = ("calls", "rows", "total_ms")
-# In what BenchHub itself asks beside a load, which is not counted.
-OWN = "/* benchhub */"
 COUNTED = (
     "^([[:space:](]|--[^\n]*\n|/[*]([^*]|[*]+[^*/])*[*]+/)*"
     "(select|insert|update|delete|merge|with|values|begin|start|commit|end|rollback)([^[:alnum:]_]|$)"
@@ -32,9 +31,10 @@ CASE WHEN place > {MOST_TEXTS} OR length(query) > {LONGEST_READ} OR query ~ ';[[
 # For format: the column of time, the view, a condition, when it was reset, how often it dropped statements, whether
 # statements within others are counted beside them.
 QUERY = f"""\
-WITH own AS (SELECT queryid::text AS id, min(query) AS query, sum(calls)::float8 AS calls, sum(rows)::float8 AS rows,
-    sum(%1$I)::float8 AS total_ms FROM %2$s WHERE queryid IS NOT NULL AND query ~* '{COUNTED}' %3$s
-    AND strpos(query, '{OWN}') = 0 AND userid = (SELECT oid FROM pg_roles WHERE rolname = current_user)
+WITH {OWN} own AS (SELECT queryid::text AS id, min(query) AS query, sum(calls)::float8 AS calls,
+    sum(rows)::float8 AS rows, sum(%1$I)::float8 AS total_ms FROM %2$s WHERE queryid IS NOT NULL
+    AND query ~* '{COUNTED}' %3$s AND strpos(query, '{OWN}') = 0
+    AND userid = (SELECT oid FROM pg_roles WHERE rolname = current_user)
     AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY queryid),
 placed AS (SELECT own.*, row_number() OVER (ORDER BY total_ms DESC, id) AS place FROM own)
 SELECT 'statements'::text, row_to_json(s) FROM (SELECT (SELECT count(*) FROM own) AS counted, %4$s AS reset_epoch_s,
@@ -56,7 +56,7 @@ END $do$;
 # Its time had another name before 13, before 9.4 a statement had no number, and before 14 none was told from those
 # within it. When it was reset is known since 14, too.
 CHOICE = f"""\
-CASE WHEN current_setting('benchhub.has_texts') <> 'yes' THEN 'SELECT 1 WHERE false'
+CASE WHEN current_setting('benchhub.has_texts') <> 'yes' THEN 'SELECT {OWN} 1 WHERE false'
 ELSE coalesce((SELECT format('{QUERY.replace("'", "''")}', t.attname, c.oid::regclass,
     CASE WHEN l.attname IS NULL THEN '' ELSE 'AND toplevel' END,
     CASE WHEN i.oid IS NULL THEN 'NULL' ELSE format('(SELECT extract(epoch FROM stats_reset) FROM %s)', i.oid::regclass)
@@ -68,7 +68,7 @@ ELSE coalesce((SELECT format('{QUERY.replace("'", "''")}', t.attname, c.oid::reg
   JOIN pg_attribute AS q ON q.attrelid = c.oid AND q.attname = 'queryid'
   LEFT JOIN pg_attribute AS l ON l.attrelid = c.oid AND l.attname = 'toplevel'
   LEFT JOIN pg_class AS i ON i.relnamespace = e.extnamespace AND i.relname = 'pg_stat_statements_info'
-  WHERE e.extname = 'pg_stat_statements'), 'SELECT 1 WHERE false') END"""
+  WHERE e.extname = 'pg_stat_statements'), 'SELECT {OWN} 1 WHERE false') END"""
 
 
 @dataclass(frozen=True, slots=True)

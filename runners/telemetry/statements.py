@@ -7,6 +7,8 @@ Of locks only who waits for one is counted: to read pg_locks takes every lock of
 
 from __future__ import annotations
 
+from runners.contract import OWN_STATEMENT
+
 from .metrics import VIEWS, names_of
 
 FILTERS = {"pg_stat_database": "WHERE datname = current_database()", "pg_stat_io": "WHERE object = 'relation'"}
@@ -53,11 +55,12 @@ FROM (SELECT min(place) AS place, string_agg(view || '.' || name, ' ' ORDER BY p
     GROUP BY view, filter) AS p;
 PERFORM set_config('benchhub.names', names, false);
 EXECUTE $sql$PREPARE sample(text) AS
-WITH a AS (SELECT state, backend_type, wait_event_type, wait_event FROM pg_stat_activity WHERE pid <> pg_backend_pid())
+WITH {OWN_STATEMENT} a AS (SELECT state, backend_type, wait_event_type, wait_event FROM pg_stat_activity
+    WHERE pid <> pg_backend_pid())
 SELECT 'pg ' || $1 || ' ' || $sql$ || part || $sql$ || ' ' || {computed}
     || coalesce(E'\\nwait ' || $1 || ' ' || {WAITS}, '') || E'\\nend'$sql$;
 END $do$;
-SELECT 'server ' || current_setting('server_version_num') || ' ' || pg_backend_pid() || ' '
+SELECT {OWN_STATEMENT} 'server ' || current_setting('server_version_num') || ' ' || pg_backend_pid() || ' '
     || coalesce((SELECT setting FROM pg_settings WHERE name = 'data_directory'), '')
     || E'\\n: pg at ' || current_setting('benchhub.names') || ' {" ".join(COMPUTED)}';
 EXECUTE sample(:'at');

@@ -8,7 +8,9 @@ import psycopg
 import pytest
 
 from runners.counters import deltas, parse_snapshot, snapshot_command
+from runners.counters.sql import snapshot_sql
 from runners.counters.statements import CHOICE, MOST_ROWS, PROBE, TEXT
+from runners.telemetry.statements import statements
 from tests.servers import DEBIAN_15, new_cluster
 
 LIBRARY = Path("/usr/lib/postgresql/15/lib/pg_stat_statements.so")
@@ -117,12 +119,37 @@ def counting(request):
     return cluster
 
 
-def taken(cluster, folder, options=""):
+def environment_of(cluster, options=""):
     where = {"PGHOST": "127.0.0.1", "PGPORT": str(cluster.port), "PGUSER": cluster.username, "PGOPTIONS": options}
-    environment = {"PATH": "/usr/bin:/bin", "PGAPPNAME": "x", "PGDATABASE": cluster.database, **where}
-    command = ["/bin/sh", "-c", snapshot_command(str(DEBIAN_15))]
-    environment["PGPASSWORD"] = cluster.password
+    who = {"PGDATABASE": cluster.database, "PGPASSWORD": cluster.password}
+    return {"PATH": "/usr/bin:/bin", "PGAPPNAME": "x", **where, **who}
+
+
+def taken(cluster, folder, options=""):
+    command, environment = ["/bin/sh", "-c", snapshot_command(str(DEBIAN_15))], environment_of(cluster, options)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True).stdout
+
+
+def psql_output(cluster, text):
+    """Return what psql prints of SQL, as it is asked beside a load."""
+    command = [DEBIAN_15 / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-"]
+    environment, data = environment_of(cluster), f"\\set at 1\n\\set awaited nobody\n{text}".encode()
+    return subprocess.run(command, env=environment, input=data, capture_output=True, check=True).stdout.decode()
+
+
+def test_what_telemetry_asks_is_not_listed_as_what_the_load_ran(counting, tmp_path):
+    before = taken(counting, tmp_path)
+    assert "pg 2 " in psql_output(counting, f"{statements()}EXECUTE sample('2');\n")
+    changes = deltas(parse_snapshot(before), parse_snapshot(taken(counting, tmp_path)))
+    assert "pg_stat_statements" not in changes
+
+
+# From 18 on a prepared statement may be listed without the words PREPARE ... AS.
+def test_each_statement_that_is_prepared_beside_a_load_has_the_mark_within(counting):
+    listing = "SELECT name, replace(statement, chr(10), ' ') FROM pg_prepared_statements;\n"
+    lines = psql_output(counting, f"{statements()}{snapshot_sql()}{listing}").splitlines()
+    prepared = [line.partition(" AS ")[2].split(" ", 1) for line in lines if "|PREPARE " in line]
+    assert len(prepared) == 8 and all(text.startswith("/* benchhub */ ") for _, text in prepared), prepared
 
 
 @pytest.mark.parametrize("options", ["", "-c standard_conforming_strings=off -c escape_string_warning=off"])
