@@ -17,7 +17,7 @@ from . import host, statements
 from .host import CHILDREN_COMMAND, HOST_COMMAND, quiet_command
 from .server import counted, json_values, missing, settings, wal_bytes
 from .sql import STATISTICS, snapshot_sql
-from .statements import Statements
+from .statements import Statements, Unread
 
 SNAPSHOT_TIMEOUT_S = 30.0
 HOST_BYTES = 64 << 10
@@ -41,7 +41,7 @@ class Snapshot:
     wal_position: int | None
     system_identifier: str | None
     is_held: bool
-    statements: Statements | None
+    statements: Statements | Unread | None
     remarks: tuple[str, ...]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.contract import OWN_STATEMENT as OWN
-from runners.readings import storable_json
+from runners.readings import short, storable_json
 
 MOST_ROWS, MOST_TEXTS, MOST_GROWTHS, LONGEST_QUERY, LONGEST_READ = 5000, 500, 20, 200, 20_000
 NUMBERS = ("calls", "rows", "total_ms")
@@ -43,20 +43,23 @@ UNION ALL SELECT 'statement'::text, row_to_json(s) FROM (SELECT id, calls, rows,
     FROM placed WHERE place <= {MOST_ROWS}) AS s"""
 VIEW = "pg_extension AS e JOIN pg_class AS c ON c.relnamespace = e.extnamespace AND c.relname = e.extname"
 # A text of another database that this one's encoding lacks makes the whole view an error, as does a missing library or
-# right: then nothing is asked.
+# right: then nothing is asked but what the error was.
 PROBE = f"""\
 SET benchhub.has_texts TO 'no';
+SET benchhub.no_texts TO '';
 DO $do$ BEGIN
     EXECUTE (SELECT format('SELECT count(query) FROM %s', c.oid::regclass) FROM {VIEW}
         WHERE e.extname = 'pg_stat_statements');
     PERFORM set_config('benchhub.has_texts', 'yes', false);
-EXCEPTION WHEN OTHERS THEN NULL;
+EXCEPTION WHEN OTHERS THEN PERFORM set_config('benchhub.no_texts', left(SQLERRM, {LONGEST_QUERY}), false);
 END $do$;
 """
 # Its time had another name before 13, before 9.4 a statement had no number, and before 14 none was told from those
 # within it. When it was reset is known since 14, too.
 CHOICE = f"""\
-CASE WHEN current_setting('benchhub.has_texts') <> 'yes' THEN 'SELECT {OWN} 1 WHERE false'
+CASE WHEN current_setting('benchhub.has_texts') <> 'yes' THEN 'SELECT {OWN} ''statements''::text, row_to_json(s)
+  FROM (SELECT current_setting(''benchhub.no_texts'') AS unread FROM {VIEW}
+    WHERE e.extname = ''pg_stat_statements'') AS s'
 ELSE coalesce((SELECT format('{QUERY.replace("'", "''")}', t.attname, c.oid::regclass,
     CASE WHEN l.attname IS NULL THEN '' ELSE 'AND toplevel' END,
     CASE WHEN i.oid IS NULL THEN 'NULL' ELSE format('(SELECT extract(epoch FROM stats_reset) FROM %s)', i.oid::regclass)
@@ -86,14 +89,29 @@ class Statements:
     is_nested: bool
 
 
-def read(pairs: list[tuple[str, str]]) -> Statements | None:
-    """Return the statements of a snapshot; None where they are not all there that it says it lists."""
-    heads = [_head(value) for name, value in pairs if name == "statements"]
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Statements that are there and were not read whole: what the server said to that, or nothing."""
+
+    reason: str = ""
+
+
+def read(pairs: list[tuple[str, str]]) -> Statements | Unread | None:
+    """Return the statements of a snapshot, unread where not all that it says it lists are there; None of no list."""
+    heads = [value for name, value in pairs if name == "statements"]
     texts = [value for name, value in pairs if name == "statement"]
-    if len(heads) != 1 or heads[0] is None or len(texts) != min(heads[0]["counted"], MOST_ROWS):
+    if not heads:
         return None
+    head = _head(heads[0])
+    if len(heads) > 1 or head is None or len(texts) != min(head["counted"], MOST_ROWS):
+        return Unread(_reason(heads[0]))
     rows = {row["id"]: row for row in map(_row, texts) if row}
-    return Statements(rows, **heads[0]) if len(rows) == len(texts) else None
+    return Statements(rows, **head) if len(rows) == len(texts) else Unread()
+
+
+def _reason(text: str) -> str:
+    reason = _json(text).get("unread")
+    return short(" ".join(reason.split()), LONGEST_QUERY) if isinstance(reason, str) else ""
 
 
 def _json(text: str) -> dict[str, Any]:
@@ -124,14 +142,15 @@ def _row(text: str) -> dict[str, Any] | None:
     return {"id": row["id"], "query": text, **{name: row[name] for name in NUMBERS}}
 
 
-def growth(before: Statements | None, after: Statements | None, remarks: list[str]) -> list[dict[str, Any]]:
+def growth(
+    before: Statements | Unread | None, after: Statements | Unread | None, remarks: list[str]
+) -> list[dict[str, Any]]:
     """Return query, calls, rows and milliseconds of what ran in between, the longest in all first.
 
     What cannot be said, and why, is added to `remarks`.
     """
-    if before is None or after is None:
-        if before or after:
-            remarks.append(f"No statements: they could not be read {'after' if before else 'before'} the run.")
+    if not isinstance(before, Statements) or not isinstance(after, Statements):
+        remarks.extend([_unread_text(before, after)] if before or after else [])
         return []
     if before.reset_epoch_s != after.reset_epoch_s:
         remarks.append("pg_stat_statements was reset in between: its counters say nothing.")
@@ -145,6 +164,12 @@ def growth(before: Statements | None, after: Statements | None, remarks: list[st
     ]
     risen = [row for row in rows if row["calls"] > 0 and min(row[name] for name in NUMBERS) >= 0]
     return sorted(risen, key=lambda row: -row["total_ms"])[:MOST_GROWTHS]
+
+
+def _unread_text(*sides: Statements | Unread | None) -> str:
+    whens = [when for when, side in zip(("before", "after"), sides, strict=True) if not isinstance(side, Statements)]
+    reason = next((f": {side.reason}" for side in sides if isinstance(side, Unread) and side.reason), ".")
+    return f"No statements: they could not be read {' and '.join(whens)} the run{reason}"
 
 
 def _remarks(before: Statements, after: Statements) -> Iterator[str]:

@@ -62,6 +62,12 @@ def test_nothing_grew_where_a_snapshot_has_not_all_the_statements_that_it_lists(
     assert between(before, after) == ([], [f"No statements: they could not be read {when} the run."])
 
 
+def test_statements_that_could_not_be_read_whole_on_either_side_are_a_sentence_and_those_that_are_not_there_none():
+    cut = lines([ROW], counted=2)
+    assert between(cut, cut) == ([], ["No statements: they could not be read before and after the run."])
+    assert between(WITHOUT, WITHOUT) == ([], [])
+
+
 def test_a_text_with_other_ends_of_lines_is_a_text():
     after = lines([statement(1, 1, 1.0, "SELECT a\u2028b\x85c")])
     assert between(lines([]), after)[0][0]["query"] == "SELECT a\u2028b\x85c"
@@ -187,7 +193,7 @@ def test_the_literals_of_a_text_that_was_not_normalised_are_not_told(counting, t
     assert rows == [(query,)]
 
 
-def test_a_text_that_another_database_has_and_this_one_cannot_read_is_no_remark(counting, tmp_path):
+def test_why_a_server_that_has_the_statements_does_not_list_them_is_one_sentence(counting, tmp_path):
     with psycopg.connect(counting.url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
         connection.execute("SELECT '\u20ac' AS \"\u20ac\"")
@@ -199,5 +205,6 @@ def test_a_text_that_another_database_has_and_this_one_cannot_read_is_no_remark(
     there = type("There", (), {"port": counting.port, "username": counting.username, "database": "latin",
                                "password": counting.password})  # fmt: skip
     snapshot = parse_snapshot(taken(there, tmp_path))
-    assert snapshot.statements is None and not any("psql said" in remark for remark in snapshot.remarks)
-    assert snapshot.server
+    assert not any("psql said" in remark for remark in snapshot.remarks)
+    [remark] = [text for text in deltas(snapshot, snapshot)["remarks"] if "tatements" in text]
+    assert remark.startswith("No statements: they could not be read before and after the run: character with byte")
