@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise, zip_longest
 
 from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
 from runners.tools.claims import Version
@@ -13,6 +13,7 @@ from runners.tools.printed import printed_text
 
 from . import parameters as pgbench_parameters
 from .log import KINDS, Reduction
+from .progress import Progress
 
 # Epochs are whole seconds, and what starts and ends a run takes a moment.
 CLOCK_SLACK_S = 5.0
@@ -69,6 +70,10 @@ SHARE_ROUNDING = 0.00051
 LAG_ROUNDING_MS = 0.0016
 # Before, the printed lag was taken when the wait ended and the log's after connecting.
 SAME_LAG_SINCE = (9, 6)
+# Before, reports of progress counted skipped transactions among those that ended.
+SKIPPED_APART_SINCE = (11,)
+# Half of the tenth of a rate in a report of progress.
+REPORTED_TPS_ROUNDING = 0.05
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
 SCRIPT_SKIPPED = re.compile(r"^ - number of transactions skipped: (\d{1,15}) ", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
@@ -305,19 +310,43 @@ def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -
             yield Doubt("progress", text)
 
 
-def lag_progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where the lag of a second is above its latency, or above the longest of all."""
-    columns = {line.metric: line.values for line in series}
+def lag_progress_doubts(spec: RunSpec, reports: Progress, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the lag of a second is above its latency, or above the longest of all.
+
+    Before 9.6 a lag counts when its wait ends, the latency when its transaction does. Up to 10 the seconds in which
+    some were skipped are left out: what was taken out of their averages makes their rounding larger.
+    """
+    version = Version.read(spec.tool_version)
+    if version is None or version.numbers < SAME_LAG_SINCE:
+        return
+    columns = {line.metric: line.values for line in reports.series}
     longest = measures.get("rate_limit_lag_max_ms")
     longest_ms = longest.value if longest else math.inf
-    pairs = zip(columns.get("lag_ms", ()), columns.get("latency_ms", ()), strict=False)
-    for lag_ms, latency_ms in pairs:
-        if lag_ms is not None and latency_ms is not None and lag_ms > min(latency_ms, longest_ms) + LAG_ROUNDING_MS:
-            text = (
-                f"A report of progress has a lag of {lag_ms:,.6g} ms on average, where latencies are {latency_ms:,.6g}"
-            )
-            yield Doubt("progress", f"{text} and no lag is above {longest_ms:,.6g}.")
+    skipped = columns.get("skipped", ()) if version.numbers < SKIPPED_APART_SINCE else ()
+    rows = zip_longest(*(columns.get(name, ()) for name in ("lag_ms", "latency_ms", "tps")), skipped)
+    for lag_ms, latency_ms, tps, skipped_in_it in rows:
+        if lag_ms is None or latency_ms is None or skipped_in_it:
+            continue
+        room_ms = LAG_ROUNDING_MS + _unlocked_lag_ms(reports.times_s, measures, tps or 0.0, longest_ms)
+        text = f"A report of progress has a lag of {lag_ms:,.6g} ms on average"
+        if lag_ms > latency_ms + room_ms:
+            yield Doubt("progress", f"{text}, above its latency of {latency_ms:,.6g} ms.")
             return
+        if lag_ms > longest_ms + room_ms:
+            yield Doubt("progress", f"{text}, above the longest of all, {longest_ms:,.6g} ms.")
+            return
+
+
+def _unlocked_lag_ms(times_s: Sequence[float], measures: Mapping[str, Measure], tps: float, longest_ms: float) -> float:
+    """Return what a transaction of another thread may add to a lag alone: latencies are read before lags, unlocked.
+
+    It is that of the shortest report, as one that follows on a late one is short.
+    """
+    if "reported_threads" in measures and measures["reported_threads"].value == 1:
+        return 0.0
+    shortest_s = min((after - before for before, after in pairwise([0.0, *times_s])), default=0.0) - 2 * TIME_ROUNDING_S
+    fewest = max(0.0, tps - REPORTED_TPS_ROUNDING) * max(0.0, shortest_s)
+    return longest_ms / fewest if fewest else math.inf
 
 
 def time_doubts(

@@ -310,7 +310,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *consistency.doubts(spec, outputs, reduction, measures),
             *reports.doubts,
             *consistency.progress_doubts(reports.series, measures),
-            *consistency.lag_progress_doubts(reports.series, measures),
+            *consistency.lag_progress_doubts(spec, reports, measures),
             *consistency.time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs),
             *([] if parameters.think else moments.doubts(reports.moments_in_time, measures)),
         ),

@@ -34,7 +34,7 @@ def test_a_share_counts_however_many_decimals_it_has() -> None:
 
 @pytest.mark.parametrize(("lag", "is_wrong"), [("0.500", False), ("2.500", True)])
 def test_a_lag_over_time_is_a_part_of_the_latency(lag: str, *, is_wrong: bool) -> None:
-    text = re.sub(r"\(max \S+\)", "(max 900.000)", LIMITED)
+    text = re.sub(r"\(max \S+\)", "(max 20.000)", LIMITED)
     assert any("has a lag of" in doubt.text for doubt in _doubts(text, lag)) == is_wrong
 
 
@@ -44,6 +44,45 @@ def test_no_lag_over_time_is_above_the_longest(longest: str, *, is_wrong: bool) 
     assert any("has a lag of" in doubt.text for doubt in _doubts(text, "0.500")) == is_wrong
 
 
-def _doubts(stdout: str, lag: str) -> list[Doubt]:
-    spec = replace(UNLOGGED, clients=2, threads=2, duration_s=1)
+def _doubts(stdout: str, lag: str, version: str = UNLOGGED.tool_version) -> list[Doubt]:
+    spec = replace(UNLOGGED, clients=2, threads=2, duration_s=1, tool_version=version)
     return list(PGBENCH.parse(spec, printing(stdout, REPORT.format(lag))).doubts)
+
+
+LATER = ", above its latency of 2 ms."
+LONGER = ", above the longest of all, 0.4 ms."
+
+
+@pytest.mark.parametrize(
+    ("lag", "longest", "reason"), [("2.500", "20.000", LATER), ("0.500", "0.400", LONGER), ("2.500", "", LATER)]
+)
+def test_the_doubt_of_a_lag_over_time_says_what_it_is_above(lag: str, longest: str, reason: str) -> None:
+    text = re.sub(r"\(max \S+\)", f"(max {longest})", LIMITED)
+    text = text if longest else re.sub(r"^rate limit schedule lag.*\n", "", text, flags=re.MULTILINE)
+    [doubt] = [doubt for doubt in _doubts(text, lag) if "has a lag of" in doubt.text]
+    assert doubt.text == f"A report of progress has a lag of {float(lag):g} ms on average{reason}"
+
+
+def test_up_to_9_5_a_lag_over_time_is_of_other_transactions_than_the_latency() -> None:
+    text = re.sub(r"\(max \S+\)", "(max 0.400)", LIMITED)
+    for version, is_wrong in (("9.4.26", False), ("9.5.25", False), ("9.6.24", True), ("18.1", True)):
+        assert any("has a lag of" in doubt.text for doubt in _doubts(text, "2.500", version)) == is_wrong
+
+
+@pytest.mark.parametrize(("version", "is_wrong"), [("10.23", False), ("11.22", True)])
+def test_a_lag_that_skipped_transactions_were_taken_out_of_is_held_against_nothing(
+    version: str, *, is_wrong: bool
+) -> None:
+    text = re.sub(r"\(max \S+\)", "(max 0.400)", LIMITED)
+    skipped = REPORT.format("2.500").replace("0 failed, ", "").replace(" ms\n", " ms, 50 skipped\n")
+    spec = replace(UNLOGGED, clients=2, threads=2, duration_s=1, tool_version=version)
+    doubts = PGBENCH.parse(spec, printing(text, skipped)).doubts
+    assert any("has a lag of" in doubt.text for doubt in doubts) == is_wrong
+
+
+def test_a_transaction_of_another_thread_may_be_in_a_lag_over_time_alone() -> None:
+    """Of 100 transactions one of 80 ms makes 0.8 ms of the average; a single thread reads nobody else's."""
+    text = re.sub(r"\(max \S+\)", "(max 80.000)", LIMITED)
+    of_two = re.sub(r"(number of threads: )1$", r"\g<1>2", text, flags=re.MULTILINE)
+    for of_threads, is_wrong in ((of_two, False), (text, True)):
+        assert any("has a lag of" in doubt.text for doubt in _doubts(of_threads, "2.700")) == is_wrong
