@@ -289,9 +289,7 @@ def verdict_doubts(run: Run, result: RunResult, observed: Observed) -> list[Doub
     values = {name: measure.value for name, measure in result.measures.items()}
     tps = [(series.values, series.step_s) for series in result.series if series.metric == throughput_name(run)]
     facts = run_facts.facts(run, (), values, tps[0] if tps else None, observed.deltas)
-    # A single report whose time is since 1970 stands for nobody knows how many seconds.
-    is_of_unknown_length = result.has_late_reports and facts.covered_s == 1
-    return list(verdict.of_run(facts._replace(covered_s=None) if is_of_unknown_length else facts).doubts)
+    return list(verdict.of_run(facts).doubts)
 
 
 def _age_data_set(run: Run, outputs: Outputs) -> None:

@@ -50,6 +50,10 @@ MOST_PROGRESS_STEPS = 1_000_000
 # No run lasts for so long, and no clock that has been set shows so little.
 FIRST_EPOCH_S = 100_000_000
 FEWEST_EPOCHS = 3
+UNKNOWN_LENGTH = (
+    "Its only report of progress has a time since 1970: nothing says for how many seconds it stands, so that there are "
+    "no values over time."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,11 @@ class Progress:
     def is_of_unknown_length(self) -> bool:
         """Tell whether nothing says for how many seconds its single report stands, as its time is since 1970."""
         return self.has_epochs and len(self.times_s) == 1
+
+    @property
+    def series_in_time(self) -> tuple[Series, ...]:
+        """Return the series; none where nothing says how long they are."""
+        return () if self.is_of_unknown_length else self.series
 
     @property
     def moments_in_time(self) -> tuple[Moment, ...]:
@@ -135,6 +144,7 @@ def read(
         *unread_remarks(len(lines), len(within)),
         *gaps.remarks(columns),
         *_otherwise(messages, printed),
+        *([UNKNOWN_LENGTH] if epoch_s is not None and len(timed) == 1 else []),
     )
     times_s = tuple(report.at_s for report in timed)
     moments = tuple(map(_moment, within)) if len(within) == len(lines) else ()

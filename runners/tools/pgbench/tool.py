@@ -299,11 +299,11 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         parser=PARSER,
         measures={**measures, **pgbench_log.measures(reduction, histograms)},
         series=(
-            *reports.series,
+            *reports.series_in_time,
             *_percentile_series(outputs, reports),
             *_warmup_series(outputs, started_epoch_s or 0.0),
         ),
-        has_late_reports=not gaps.are_punctual(reports.times_s) or reports.is_of_unknown_length,
+        has_late_reports=not gaps.are_punctual(reports.times_s),
         histograms=histograms,
         doubts=(
             *_doubts(reduction),
@@ -337,7 +337,7 @@ def _reports(
 def _percentile_series(outputs: Outputs, reports: progress.Progress) -> Iterator[Series]:
     """Yield percentiles for each second that pgbench reported, where it logged enough transactions in it."""
     text = text_of(outputs.files.get(seconds.SECONDS_FILE, b""))
-    for reported in reports.series:
+    for reported in reports.series_in_time:
         if reported.metric == "tps":
             yield from seconds.series(text, reported.start_epoch_s, len(reported.values))
 

@@ -45,8 +45,10 @@ def test_a_report_every_five_seconds_is_for_five_seconds_also_with_times_since_1
 
 
 def test_a_single_report_with_its_time_since_1970_stands_for_nobody_knows_how_many_seconds() -> None:
-    assert parsed(summary(1922, 274.0), lines(("1700000005.000", "274.6"))).has_late_reports
-    assert not parsed(summary(1922, 274.0), lines(("7.0", "274.6"))).has_late_reports
+    unknown = parsed(summary(1922, 274.0), lines(("1700000005.000", "274.6")))
+    assert unknown.series == () and progress.UNKNOWN_LENGTH in unknown.remarks
+    of_the_run = parsed(summary(1922, 274.0), lines(("7.0", "274.6")))
+    assert series(of_the_run)["tps"] == (274.6,) * 7 and progress.UNKNOWN_LENGTH not in of_the_run.remarks
 
 
 def test_no_run_begins_so_early_that_its_last_report_came_after_its_end() -> None:
