@@ -40,6 +40,8 @@ class Evidence:
     clients may have stood still in a warm-up before, with transactions that ended in these seconds.
     `pause_average_ms` is what clients that think waited before each transaction, which is in no latency, and
     `longest_pause_ms` the most that they may wait.
+    `leaves_out_by_thread`: TPS without connecting is without a thread's share of it, not a client's; None where the
+    version does not tell.
     `rate_rounding` is by how much TPS may differ from what is printed, `report_rounding_s` the time of a report.
     """
 
@@ -54,6 +56,7 @@ class Evidence:
     initial_connection_time_ms: float = 0.0
     tps_including: float | None = None
     tps_excluding: float | None = None
+    leaves_out_by_thread: bool | None = None
     logged_transactions: int | None = None
     logged_latency_average_ms: float | None = None
     log_sampling_rate: float = 1.0

@@ -10,10 +10,13 @@ from typing import Any
 from benchhub.analysis.doubts.evidence import Evidence, Shape
 from runners import tools
 from runners.contract import Histogram, RunResult, RunSpec
+from runners.tools.claims import Version
 
 PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
 FAILURES = ("serialization_failures", "deadlock_failures")
 RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
+# Of pgbench: older ones leave a thread's share of connecting out of TPS, and not a client's.
+LEAVES_OUT_BY_CLIENT_SINCE = (9, 6)
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
 # Of the highest rate: with less a second of the warm-up may be one in which the clients stood still.
@@ -25,6 +28,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
     values = {name: measure.value for name, measure in result.measures.items()}
     tool = tools.get(spec.tool)
     expectation = tool.expectation(spec.parameters)
+    version = Version.read(spec.tool_version)
     rates = next((series.numbers for series in result.series if series.metric == "tps"), ())
     return Evidence(
         clients=spec.clients,
@@ -35,6 +39,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         tps=values[tool.unit.lower()],
         tps_including=values.get("tps_including"),
         tps_excluding=values.get("tps_excluding"),
+        leaves_out_by_thread=version.numbers < LEAVES_OUT_BY_CLIENT_SINCE if version else None,
         initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
         log_sampling_rate=_logged_share(spec, result),
         xact_commit_growth=xact_commit_growth,

@@ -92,17 +92,23 @@ def _busy_share(evidence: Evidence) -> float:
         return max(0.0, 1 - (evidence.latency_max_ms or 0.0) / 1000 / (evidence.lasted_s or math.inf))
     if evidence.duration_s is None or (evidence.transactions or 0) < FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients:
         return 0.0
-    loaded_s = max(0.0, evidence.duration_s - _connecting_s(evidence))
+    loaded_s = max(0.0, evidence.duration_s - connecting_s(evidence)[0])
     return min(1.0, loaded_s / (evidence.lasted_s or evidence.duration_s))
 
 
-def _connecting_s(evidence: Evidence) -> float:
-    """Return how long a thread connected its clients, one after the other; up to 13 TPS leaves out a client's share."""
+def connecting_s(evidence: Evidence) -> tuple[float, float]:
+    """Return for how long at least and at most a thread connected its clients, one after the other.
+
+    Of the sum of these times old versions leave a thread's share out of TPS, and from 9.6 to 13 a client's.
+    """
     including, excluding = evidence.tps_including, evidence.tps_excluding
     if not including or not excluding or evidence.connect_each:
-        return evidence.initial_connection_time_ms / 1000
-    share = max(0.0, 1 - including / excluding)
-    return (evidence.lasted_s or 0.0) * share * evidence.clients / (evidence.threads or 1)
+        return (initial_s := evidence.initial_connection_time_ms / 1000), initial_s
+    left_out_s = (evidence.lasted_s or 0.0) * max(0.0, 1 - including / excluding)
+    of_clients_s = left_out_s * evidence.clients / (evidence.threads or 1)
+    if evidence.leaves_out_by_thread is None:
+        return min(left_out_s, of_clients_s), max(left_out_s, of_clients_s)
+    return (left_out_s, left_out_s) if evidence.leaves_out_by_thread else (of_clients_s, of_clients_s)
 
 
 def _latency_range_ms(evidence: Evidence) -> tuple[float, float] | None:
