@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from benchhub.analysis.doubts.evidence import Evidence, Finding
 
-from .latencies import PRINTED_LATENCY_ROUNDING_MS
+from .latencies import PRINTED_LATENCY_ROUNDING_MS, connecting_s
 
 RATE_TOLERANCE = 0.02
 CONNECTING_TOLERANCE = 0.02
@@ -234,9 +234,19 @@ def connecting(evidence: Evidence) -> Finding | None:
 def _keeps_clients_busy(evidence: Evidence, rate: float) -> bool:
     """Tell whether the transactions took their clients all of the time by which a rate divides: then it leaves out no
     more than connecting took. Where each of them would have had time for a connection of its own, nothing tells.
+
+    Clients wait while their thread connects all of its own, so that transactions and connecting fit into the run.
     """
     average_ms = None if evidence.latency_is_derived or evidence.rate_limited else evidence.latency_average_ms
     each_ms = 1000 * evidence.clients * (1 / (evidence.tps_including or rate) - 1 / rate)
     if average_ms is None or each_ms > LEAST_CONNECTING_MS:
         return False
-    return rate * average_ms / 1000 <= evidence.clients * (1 + CONNECTING_TOLERANCE)
+    left_s = (evidence.lasted_s or 0.0) - _least_busy_s(evidence, average_ms)
+    is_within = connecting_s(evidence)[1] * (1 - CONNECTING_TOLERANCE) <= left_s + SLACK_S
+    return is_within and rate * average_ms / 1000 <= evidence.clients * (1 + CONNECTING_TOLERANCE)
+
+
+def _least_busy_s(evidence: Evidence, average_ms: float) -> float:
+    """Return how long the transactions kept each client busy at least, on average."""
+    least_ms = max(0.0, average_ms - PRINTED_LATENCY_ROUNDING_MS)
+    return (evidence.transactions or 0) * least_ms / 1000 / evidence.clients

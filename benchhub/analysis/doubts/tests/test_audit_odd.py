@@ -40,3 +40,15 @@ def test_the_quickest_transaction_bounds_no_run_at_a_rate_whose_clients_were_lat
     )  # fmt: skip
     assert "progress" not in codes(late)
     assert "progress" in codes(replace(late, rate_limited=False))
+
+
+def test_a_rate_that_leaves_out_more_connecting_than_clients_had_time_for_is_overstated() -> None:
+    # 100 clients of 1 thread: 6.4 s a client are 643 s of a thread, in a run of 60 s.
+    overstated = Evidence(
+        clients=100, threads=1, duration_s=60, duration_is_planned=True, tps=33_600.0, tps_including=30_000.0,
+        tps_excluding=33_600.0, transactions=1_800_000, latency_average_ms=2.9, latency_stddev_ms=1.0,
+    )  # fmt: skip
+    assert codes(overstated) == ["excluding-overstated"]
+    assert codes(replace(overstated, leaves_out_by_thread=False)) == ["excluding-overstated"]
+    # Up to 9.5 they are all of the thread's, and 7.8 s are left.
+    assert codes(replace(overstated, leaves_out_by_thread=True)) == []
