@@ -13,6 +13,7 @@ from runners.tools.printed import printed_text
 
 from . import parameters as pgbench_parameters
 from .log import KINDS, Reduction
+from .output import PER_CLIENT
 from .progress import Progress
 
 # Epochs are whole seconds, and what starts and ends a run takes a moment.
@@ -55,7 +56,6 @@ LATE = re.compile(
     r" \((\d{1,3}(?:\.\d{1,4})?) ?%\)$",
     re.MULTILINE,
 )
-PER_CLIENT = re.compile(r"^number of transactions per client: (\d{1,15})$", re.MULTILINE)
 # What transactions come to, each of which ended, failed or was skipped.
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
 MOST_DOUBTS = 2

@@ -10,7 +10,7 @@ import re
 from runners.contract import Outputs
 from runners.tools.printed import END_UNSEEN, main_errors, printed_text
 
-from .output import Summary, read_summary
+from .output import Summary, read_summary, unwrapped
 
 ABORTED = re.compile(r"Run was aborted(?:; the above results are incomplete\.| due to an error in thread )")
 # Up to 10 a client that aborts shows in no exit code, only in a line of stderr.
@@ -67,12 +67,14 @@ def _incomplete(summary: Summary) -> str:
 def _too_few(summary: Summary) -> str:
     """Compare a planned number of transactions with those that ended, failed or were skipped."""
     name = "number of transactions actually processed"
-    planned = re.fullmatch(r"\d{1,15}/(\d{1,15})", summary.values.get(name, ""))
+    printed = re.fullmatch(r"\d{1,15}/(-?\d{1,15})", summary.values.get(name, ""))
+    if not printed:
+        return ""
+    each, clients = map(summary.number, ("number of transactions per client", "number of clients"))
+    planned = unwrapped(int(printed[1]), each, clients)
     others = ("number of failed transactions", "number of transactions skipped")
     ended = summary.transactions + sum(summary.number(other) or 0 for other in others)
-    if not planned or ended >= int(planned[1]):
-        return ""
-    return f"only {ended:,.0f} of {int(planned[1]):,} transactions ended"
+    return f"only {ended:,.0f} of {planned:,.0f} transactions ended" if ended < planned else ""
 
 
 def _too_short(summary: Summary) -> str:

@@ -33,8 +33,8 @@ TPS_LINES = {
 
 # Measure, unit, and the line that holds it.
 LINES: tuple[tuple[str, str, str], ...] = (
-    ("transactions", "transactions", r"number of transactions actually processed: (\d+)(?:/\d+)?$"),
-    ("planned_transactions", "transactions", r"number of transactions actually processed: \d+/(\d+)$"),
+    ("transactions", "transactions", r"number of transactions actually processed: (\d+)(?:/-?\d+)?$"),
+    ("planned_transactions", "transactions", r"number of transactions actually processed: \d+/(-?\d+)$"),
     ("failed_transactions", "transactions", r"number of failed transactions: (\d+) "),
     ("serialization_failures", "transactions", r"number of serialization failures: (\d+) "),
     ("deadlock_failures", "transactions", r"number of deadlock failures: (\d+) "),
@@ -93,6 +93,7 @@ RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) f
 
 # Of a number of transactions, in the form that releases before 9.6 have.
 AVERAGE_OF_NOTHING = re.compile(r"^latency average: 0\.000 ms$", re.MULTILINE)
+PER_CLIENT, WRAPS = re.compile(r"^number of transactions per client: (\d{1,15})$", re.MULTILINE), 2**32
 NO_DURATION = re.compile(r"^number of transactions per client: ", re.MULTILINE)
 NO_AVERAGE = "pgbench prints 0 as its average latency, as old versions do of a number of transactions: it is left out."
 WARNING = re.compile(r"^pgbench: warning: (.*)$", re.MULTILINE)
@@ -147,11 +148,20 @@ def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
         return Numbers({}, missing)
     if has_no_average(stdout):
         numbers["latency_average_ms"] = None
+    if numbers["planned_transactions"] is not None:
+        each = _number(stdout, PER_CLIENT)
+        numbers["planned_transactions"] = unwrapped(numbers["planned_transactions"], each, numbers["reported_clients"])
     # The root of a difference that rounding took below nothing.
     if math.isnan(numbers["latency_stddev_ms"] or 0.0):
         numbers["latency_stddev_ms"] = 0.0
     measures = {name: Measure(n, UNITS[name]) for name, n in numbers.items() if n is not None and math.isfinite(n)}
     return Numbers({**_tps_measures(tps, connect_each), **measures})
+
+
+def unwrapped(printed: float, each: float | None, clients: float | None) -> float:
+    """Return how many transactions were planned: their number is printed by 32 bits, so that it wraps from 2^31 on."""
+    planned = (each or 0) * (clients or 0)
+    return planned if planned and (planned - printed) % WRAPS == 0 else printed
 
 
 def has_no_average(stdout: str) -> bool:

@@ -170,6 +170,12 @@ def test_all_planned_transactions_are_accounted_for(failed: int, skipped: int, e
     assert codes(replace(run, failed_transactions=failed, skipped_transactions=skipped)) == expected
 
 
+def test_planned_transactions_may_be_printed_by_32_bits() -> None:
+    run = replace(SOUND, planned_transactions=60_000 - 2**32, duration_s=None)
+    assert codes(run) == []
+    assert codes(replace(run, planned_transactions=60_001 - 2**32)) == ["count"]
+
+
 def test_at_a_rate_few_are_held_against_those_that_were_under_way():
     open_loop = Evidence(
         clients=500,

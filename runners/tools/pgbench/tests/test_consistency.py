@@ -86,3 +86,33 @@ def test_a_transaction_of_another_thread_may_be_in_a_lag_over_time_alone() -> No
     of_two = re.sub(r"(number of threads: )1$", r"\g<1>2", text, flags=re.MULTILINE)
     for of_threads, is_wrong in ((of_two, False), (text, True)):
         assert any("has a lag of" in doubt.text for doubt in _doubts(of_threads, "2.700")) == is_wrong
+
+
+def _planned(printed: int, ended: int = 5_000_000_000, clients: int = 50) -> str:
+    counts = {"actually processed: ": f"{ended}/{printed}", "per client: ": 100_000_000, "of clients: ": clients}
+    text = COUNTED
+    for name, count in counts.items():
+        text = re.sub(rf"({name})\S+", rf"\g<1>{count}", text)
+    return text
+
+
+@pytest.mark.parametrize(("printed", "ended"), [(705_032_704, 5_000_000_000), (-1_294_967_296, 3_000_000_000)])
+def test_a_planned_number_of_more_than_31_bits_is_read(printed: int, ended: int) -> None:
+    spec = replace(UNLOGGED, clients=50, threads=2, duration_s=1)
+    text = _planned(printed, ended, clients=ended // 100_000_000)
+    result = PGBENCH.parse(spec, printing(text))
+    assert result.outcome == "succeeded", result.reason
+    assert result.measures["planned_transactions"].value == ended
+    assert not any("planned ones" in doubt.text for doubt in result.doubts)
+
+
+def test_a_wrapped_number_that_is_not_planned_is_contradicted() -> None:
+    spec = replace(UNLOGGED, clients=50, threads=2, duration_s=1)
+    doubts = PGBENCH.parse(spec, printing(_planned(705_032_705))).doubts
+    assert any("are not the 705,032,705 planned ones" in doubt.text for doubt in doubts)
+
+
+def test_too_few_of_a_wrapped_number_are_seen_from_the_summary_alone() -> None:
+    text = _planned(705_032_704, 4_900_000_000)
+    reason = PGBENCH.parse(UNLOGGED, replace(printing(text), returncode=None)).reason
+    assert reason == "pgbench was aborted: only 4,900,000,000 of 5,000,000,000 transactions ended."
