@@ -90,7 +90,17 @@ def test_a_statement_that_went_back_or_was_forgotten_is_told():
     before = lines([statement(1, 9, 9.0), statement(2, 1, 1.0)])
     rows, remarks = between(before, lines([statement(1, 3, 3.0), statement(2, 2, 2.0)], dropped=1, is_nested=True))
     assert [row["calls"] for row in rows] == [1]
-    assert "forgot" in remarks[0] and "1 of its statements went back" in remarks[1] and "twice" in remarks[2]
+    assert "forgot" in remarks[0] and "1 of its statements went back" in remarks[1] and "twice" in remarks[-1]
+
+
+@pytest.mark.parametrize("reset_epoch_s", [None, 1.5])
+@pytest.mark.parametrize("others", [[], [statement(2, 1, 1.0)]])
+def test_where_others_are_gone_or_went_back_what_is_listed_is_told_to_be_the_least_that_ran(others, reset_epoch_s):
+    before = lines([statement(1, 9, 9.0), statement(2, 5, 5.0)], reset_epoch_s=reset_epoch_s)
+    after = [statement(1, 12, 12.0), *others]
+    rows, remarks = between(before, lines(after, reset_epoch_s=reset_epoch_s))
+    assert [row["calls"] for row in rows] == [3]
+    assert remarks[-1] == "pg_stat_statements lost some in between, as by a reset: at least so much ran as it lists."
 
 
 def test_a_new_statement_has_its_growth_unless_some_were_left_out_before_which_is_told():
