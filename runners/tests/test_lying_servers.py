@@ -296,11 +296,20 @@ def test_what_a_server_warns_each_session_is_no_part_of_its_answer(lie, tmp_path
     assert (done.returncode, done.stderr.decode().rpartition(": ")[2]) == (code, complaint)
 
 
-def test_an_error_is_the_reason_also_where_a_server_warns_each_session(tmp_path):
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("ERROR:  no such table", "ERROR:  no such table"),
+        ("FEHLER:  fehlt\nLINE 1: SELECT * FROM t\n        ^\nDETAIL:  x\nHINT:  y", "FEHLER:  fehlt"),
+        ("PANIC:  no room\nthe connection was lost", "PANIC:  no room"),
+        ("server closed the connection\n\tThis probably means", "server closed the connection"),
+    ],
+)
+def test_an_error_is_the_reason_also_where_a_server_warns_each_session(tmp_path, lines, reason):
     spec = RunSpec("pgbench", "18.1", str(tmp_path), Endpoint("loopback", "127.0.0.1", 1, "x", "x"), {})
-    complaint = "printf 'WARNING:  mismatch\nERROR:  no such table\n' >&2; exit 1"
+    complaint = f"printf 'WARNUNG:  mismatch\nDETAIL:  w\n{lines}\n' >&2; exit 1"
     done = _asked(tmp_path, complaint, shell.verified(spec, "pgbench", "SELECT 1", "x"))
-    assert done.stderr == b"There is no pgbench data set: ERROR:  no such table\n"
+    assert done.stderr.decode() == f"There is no pgbench data set: {reason}\n"
 
 
 @pytest.mark.parametrize(("end", "complaint"), [(0, b""), (3, b"WARNING:  mismatch\n")])
