@@ -15,8 +15,8 @@ from runners.tools.claims import Version
 PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
 FAILURES = ("serialization_failures", "deadlock_failures")
 RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
-# Of pgbench: older ones leave a thread's share of connecting out of TPS, and not a client's.
-LEAVES_OUT_BY_CLIENT_SINCE = (9, 6)
+# Of pgbench: those before leave a thread's share of connecting out of TPS, and those after it a client's.
+LEAVES_OUT_UNKNOWN = (9, 5)
 # Of pgbench 19 and newer, with --continue-on-error.
 OTHER_FAILURES = "other_failures"
 # Of the highest rate: with less a second of the warm-up may be one in which the clients stood still.
@@ -39,7 +39,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         tps=values[tool.unit.lower()],
         tps_including=values.get("tps_including"),
         tps_excluding=values.get("tps_excluding"),
-        leaves_out_by_thread=version.numbers < LEAVES_OUT_BY_CLIENT_SINCE if version else None,
+        leaves_out_by_thread=leaves_out_by_thread(version.numbers if version else ()),
         initial_connection_time_ms=values.get("initial_connection_time_ms", 0.0),
         log_sampling_rate=_logged_share(spec, result),
         xact_commit_growth=xact_commit_growth,
@@ -138,3 +138,13 @@ def _shape(histogram: Histogram) -> Shape | None:
     error = max((upper - lower - 1) / (lower + upper) for lower, upper, _ in bins if upper > lower)
     ends = filled[0] / 1000, filled[-1] / 1000
     return Shape(histogram.total, average_us / 1000, math.sqrt(variance) / 1000, *ends, min(0.05, error))
+
+
+def leaves_out_by_thread(numbers: tuple[int, ...]) -> bool | None:
+    """Tell whether a version of pgbench leaves a thread's share of connecting out of TPS, not a client's.
+
+    None of no version, and of 9.5: releases before and after it are known to differ.
+    """
+    if not numbers or numbers[:2] == LEAVES_OUT_UNKNOWN:
+        return None
+    return numbers < LEAVES_OUT_UNKNOWN

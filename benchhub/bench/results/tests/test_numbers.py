@@ -46,3 +46,11 @@ def _stalled_s(
     ]
     others = [line for line in result.series if line.metric not in {rate_name, f"warmup_{rate_name}"}]
     return numbers.evidence(spec, replace(result, series=(*series, *others))).stalled_before_s
+
+
+@pytest.mark.parametrize(
+    ("version", "by_thread"),
+    [((9, 4, 26), True), ((9, 5, 25), None), ((9, 6, 24), False), ((13, 9), False), ((), None)],
+)
+def test_what_a_version_leaves_out_of_its_rate_is_a_threads_or_a_clients_or_open(version, by_thread):
+    assert numbers.leaves_out_by_thread(version) is by_thread
