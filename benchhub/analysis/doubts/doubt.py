@@ -44,6 +44,7 @@ CONTRADICTIONS = frozenset(
         "connections",
         "rate-limit",
         "latency-limit",
+        "statement-latencies",
         "failures",
         "warmup",
     }

@@ -159,3 +159,24 @@ def test_half_and_twice_the_rate_are_contradicted_by_160_transactions(name: str,
     spec, outputs = odd_run(name)
     [claim] = PGBENCH.contradictions(parameter("rate_tps", lambda rate: factor * rate, 0)(spec), outputs, is_own=False)
     assert claim.code == "rate-limit" and "a run at a rate (-R) of about" in claim.text
+
+
+TOLD_APART = {
+    "pgbench": [
+        {"script": "select-only", "scale": 1},
+        {"script": "custom", "scale": 1, "scripts": [{"text": "SELECT :scale;"}], "statement_latencies": True},
+        {"script": "select-only", "scale": 1, "load_shape": "100 for 60, 400 for 20"},
+    ],
+    "sysbench": [{"script": "oltp_read_write"}],
+    "tatp": [{"subscribers": 1000}],
+}
+
+
+@pytest.mark.parametrize("tool", runners.tools.TOOLS)
+def test_every_fact_that_an_output_may_contradict_is_a_contradiction(tool: str) -> None:
+    """The server's version is no fact of the plan, and held against the output beside them."""
+    for parameters in TOLD_APART[tool]:
+        spec = replace(odd_run(ODD[0])[0], tool=tool, parameters=parameters)
+        for is_own in (True, False):
+            names = {*runners.tools.get(tool).facts(spec, is_own=is_own), "server_version"}
+            assert {name.replace("_", "-") for name in names} <= CONTRADICTIONS
