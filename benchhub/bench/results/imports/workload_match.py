@@ -74,7 +74,7 @@ def _name(tool_name: str, parameters: Mapping[str, Any]) -> str:
 
 def _word(name: str, value: Any) -> str:
     if isinstance(value, bool):
-        return name.replace("_", " ")
+        return f"{'' if value else 'without '}{name.replace('_', ' ')}"
     return value if isinstance(value, str) else f"{name} {value:,}"
 
 
