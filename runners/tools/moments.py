@@ -11,13 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 from runners.contract import Doubt, Measure
 from runners.tools import gaps
 
 # Times are printed to a tenth; rates to a tenth, latencies to a thousandth; and threads count while they are read.
 TIME_ROUNDING_S, RATE_ROUNDING, LATENCY_ROUNDING_MS, UNLOCKED_SHARE = 0.051, 0.05, 0.0005, 0.001
+# Of a client that has ended, and by how much the busy clients of other reports may differ.
+LOST_CLIENT, STEADY_CLIENTS, FEWEST_REPORTS = 0.8, 0.3, 2
+# Its share of the time, at least, that no transaction of the summary has.
+IDLE_SHARE = 0.5
 LAG, CLIENTS, CONNECTING = "rate_limit_lag_average_ms", "reported_clients", "initial_connection_time_ms"
 
 
@@ -82,6 +86,45 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
             f"{stddev_ms:.4g} ms do not follow from the reports of progress: what is left over for the run's last "
             "moment cannot be.",
         )
+
+
+def ended_client(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where from a report on one client fewer was busy, up to the end, and nothing else was there to do.
+
+    In a closed loop TPS x latency are the clients. The first report has connecting in it, the one in which a client
+    ended a part of its time. A transaction that lasts until the run ends is in no report, but in the summary.
+    """
+    others = (LAG, "skipped_transactions", "failed_transactions")
+    if any(name in measures and (name == LAG or measures[name].value) for name in others) or _has_gaps(moments):
+        return
+    busy = [moment.tps * moment.average_ms / 1000 for moment in moments]
+    # Ended with the report before, or else within the one at this place.
+    for within, place in product((0, 1), range(1 + FEWEST_REPORTS, len(busy))):
+        before, after, since_s = busy[1:place], busy[place + within :], moments[place - 1].at_s
+        if _is_one_fewer(before, after) and _has_idle_time(since_s, measures):
+            numbers = f"{math.fsum(after) / len(after):.3g} instead of {math.fsum(before) / len(before):.3g}"
+            text = f"From second {since_s:,.4g} on one client fewer was busy, {numbers} by the reports of progress"
+            yield Doubt("client-ended", f"{text}: it may have ended early.")
+            return
+
+
+def _is_one_fewer(before: Sequence[float], after: Sequence[float]) -> bool:
+    if len(after) < FEWEST_REPORTS:
+        return False
+    is_steady = all(max(side) - min(side) < STEADY_CLIENTS for side in (before, after))
+    return is_steady and max(after) <= math.fsum(before) / len(before) - LOST_CLIENT
+
+
+def _has_idle_time(since_s: float, measures: Mapping[str, Measure]) -> bool:
+    """Tell whether the summary's transactions leave a client idle since then, too."""
+    names = (CLIENTS, "transactions", "latency_average_ms", "tps")
+    if not all(name in measures for name in names):
+        return False
+    clients, count, average_ms, tps = (measures[name].value for name in names)
+    lasted_s = count / measures.get("tps_including", measures["tps"]).value if tps else 0.0
+    idle_s = clients * lasted_s - count * (average_ms - LATENCY_ROUNDING_MS) / 1000
+    connecting_s = measures[CONNECTING].value / 1000 if CONNECTING in measures else 0.0
+    return idle_s >= IDLE_SHARE * (lasted_s + connecting_s - since_s)
 
 
 def _most_left_ms(moments: Sequence[Moment], measures: Mapping[str, Measure], lasted_ms: float, squares: Rest) -> float:

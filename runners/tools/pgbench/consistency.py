@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise, zip_longest
 
 from runners.contract import Doubt, Measure, Outputs, RunSpec, Series
+from runners.tools import moments
 from runners.tools.claims import Version
 from runners.tools.printed import printed_text
 
@@ -297,6 +298,19 @@ def retry_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
     if retries > retried * (tries - 1):
         text = f"{retried:,.0f} transactions of {tries:,} tries at most cannot have been retried {retries:,.0f} times."
         yield Doubt("retry-count", text)
+
+
+def report_doubts(spec: RunSpec, reports: Progress, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield what the reports of progress say otherwise than the summary, or than each other."""
+    parameters = pgbench_parameters.read(spec.parameters)
+    yield from progress_doubts(reports.series, measures)
+    yield from lag_progress_doubts(spec, reports, measures)
+    yield from time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs)
+    if not parameters.think:
+        yield from moments.doubts(reports.moments_in_time, measures)
+    # Clients that connect each time are not busy all of it.
+    if not parameters.think and not parameters.connect_each:
+        yield from moments.ended_client(reports.moments_in_time, measures)
 
 
 def progress_doubts(series: Sequence[Series], measures: Mapping[str, Measure]) -> Iterator[Doubt]:

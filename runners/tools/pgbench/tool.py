@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
-from runners.tools import gaps, moments, seconds
+from runners.tools import gaps, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact, Version
 from runners.tools.histogram import percentile_us
@@ -309,10 +309,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
             *_doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
             *reports.doubts,
-            *consistency.progress_doubts(reports.series, measures),
-            *consistency.lag_progress_doubts(spec, reports, measures),
-            *consistency.time_doubts(reports.times_s, measures, has_epochs=reports.has_epochs),
-            *([] if parameters.think else moments.doubts(reports.moments_in_time, measures)),
+            *consistency.report_doubts(spec, reports, measures),
         ),
         remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
     )

@@ -54,7 +54,7 @@ def littles_law(evidence: Evidence) -> Finding | None:
     if most < evidence.clients * _busy_share(evidence) * (1 - LITTLES_LAW_TOLERANCE - evidence.rounding_share):
         return "clients-idle", (
             f"{product} of {evidence.clients}: the rest of the time was not spent waiting for the server, so the "
-            "load generator may be the limit, or the numbers do not belong together."
+            "load generator may be the limit, a client ended early, or the numbers do not belong together."
         )
     return None
 

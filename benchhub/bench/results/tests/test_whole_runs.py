@@ -1,4 +1,4 @@
-"""Runs that ended well are judged as deliveries: each doubt is true of them."""
+"""Runs that ended well are judged as deliveries: each doubt is true of them; and so are some that lost a client."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ def test_a_run_is_not_cut_short_by_its_single_report_with_a_time_since_1970() ->
     spec = replace(ended_run("18-whole")[0], tool_version="18.4", threads=2, duration_s=7)
     spec = replace(spec, parameters={"script": "select-only", "scale": 10})
     assert judged(spec, Outputs(0, SUMMARY.encode(), REPORT.encode())) == []
+
+
+@pytest.mark.parametrize("version", ["15", "16", "18"])
+@pytest.mark.parametrize(
+    ("case", "is_seen"),
+    [
+        ("one_killed", True),
+        ("one_killed_per_statement", True),
+        ("one_killed_derived", False),
+        ("one_killed_late", False),
+    ],
+)
+def test_a_client_that_died_early_is_doubted_from_the_summary_alone(version: str, case: str, *, is_seen: bool) -> None:
+    """A derived average is of clients and duration, so that it tells nothing; one that died late leaves little time."""
+    spec, outputs = ended_run(f"{version}-{case}")
+    doubts = {doubt.code: doubt.text for doubt in judged(spec, Outputs(None, outputs.stdout, b""))}
+    assert ("clients-idle" in doubts) == is_seen
+    assert not is_seen or "a client ended early" in doubts["clients-idle"]

@@ -165,6 +165,66 @@ def test_any_streams_can_be_read(stdout: str, stderr: str) -> None:
     assert isinstance(failure(replace(printing(stdout, stderr), returncode=None)), str)
 
 
+TIMED = """\
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 4
+number of threads: 2
+duration: 10 s
+number of transactions actually processed: {transactions}
+latency average = {average_ms:.3f} ms
+latency stddev = {stddev_ms:.3f} ms
+tps = {tps:.6f} (without initial connection time)
+"""
+EVEN = [400.0] * 9
+
+
+def ended_client(rates: list[float], **changes: float) -> list[str]:
+    """Return the doubts about a client that ended, of a run of 10 s whose transactions take 10 ms."""
+    count = round(sum(rates) + rates[-1])
+    values = {"transactions": count, "average_ms": 10.0, "stddev_ms": 0.0, "tps": count / 10, **changes}
+    lines = [
+        f"progress: {at_s}.0 s, {rate:.1f} tps, lat 10.000 ms stddev 0.000\n"
+        for at_s, rate in enumerate(rates, start=1)
+    ]
+    spec = replace(UNLOGGED, duration_s=10)
+    doubts = PGBENCH.parse(spec, printing(TIMED.format(**values), "".join(lines))).doubts
+    return [doubt.text for doubt in doubts if doubt.code == "client-ended"]
+
+
+@pytest.mark.parametrize(("lost", "since_s", "before"), [(300.0, 5, "4"), (340.0, 5, "4"), (390.0, 6, "3.98")])
+def test_a_client_that_ended_is_seen_from_reports_of_progress_wherever_in_a_second_it_did(
+    lost: float, since_s: int, before: str
+) -> None:
+    [text] = ended_client([350.0, *[400.0] * 4, lost, *[300.0] * 3])
+    numbers = f"one client fewer was busy, 3 instead of {before} by the reports of progress"
+    assert text == f"From second {since_s} on {numbers}: it may have ended early."
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        EVEN,
+        [300.0, *[400.0] * 8],  # it connects
+        [*[400.0] * 8, 300.0],  # the last report alone
+        [400.0, 400.0, *[300.0] * 7],  # a single one before
+        [*[400.0] * 4, 300.0, 300.0, *[400.0] * 3],  # it came back
+        [*[400.0] * 4, *[330.0] * 5],  # less than a client
+        [400.0, 380.0, 420.0, 380.0, 420.0, *[300.0] * 4],  # as far apart before
+    ],
+)
+def test_no_client_has_ended_where_as_many_are_busy_as_before(rates: list[float]) -> None:
+    assert ended_client(rates) == []
+
+
+def test_a_transaction_that_lasts_until_the_end_is_no_client_that_ended() -> None:
+    """Its 5 s are in the summary alone, where they make 1.36 ms of the average."""
+    rates = [*[400.0] * 5, *[300.0] * 4]
+    assert ended_client(rates)
+    assert ended_client(rates, average_ms=11.36, stddev_ms=82.0) == []
+
+
 LONGEST_SENTENCE = 2_000
 
 
