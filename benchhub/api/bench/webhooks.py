@@ -13,6 +13,7 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import serializer_of
 from benchhub.api.core.views import AddView, ReadView, RowSerializer
 from benchhub.bench.models import Notice, Webhook
+from benchhub.bench.webhooks import notices
 from benchhub.bench.webhooks.forms import WebhookForm
 from benchhub.ui.acts import explain_form
 
@@ -77,7 +78,7 @@ class Webhooks(AddView):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        self.get_object().delete()
+        notices.delete_webhook(self.get_object().pk)
         return Response(status=204)
 
 

@@ -28,7 +28,16 @@ logger = logging.getLogger(__name__)
 VERSION = 1
 MOST_ATTEMPTS = 8  # the last one about half a day after the first
 AT_ONCE = 20
+# Whoever deletes a webhook waits for the transaction of the end, or was there before it; ends do not wait for ends.
+ACTIVE = "SELECT * FROM bench_webhook WHERE is_active ORDER BY id FOR KEY SHARE"
 Send = Callable[[str, bytes, dict[str, str]], int]
+
+
+def delete_webhook(pk: int) -> None:
+    """Delete a webhook and its notices, also those that ends under way are writing."""
+    with transaction.atomic():
+        Webhook.objects.select_for_update().filter(pk=pk).first()
+        Webhook.objects.filter(pk=pk).delete()
 
 
 def note_end(run: Run) -> None:
@@ -38,13 +47,14 @@ def note_end(run: Run) -> None:
 
 def note_ends(runs: Iterable[Run]) -> None:
     """Write the notices of several ends, as `note_end` does: a statement for each webhook, not for each run."""
-    webhooks = list(Webhook.objects.filter(is_active=True))
+    webhooks = list(Webhook.objects.raw(ACTIVE))
     ended = list(runs) if webhooks else []
     for webhook in webhooks:
         if Webhook.On.RUN in webhook.events:
             Notice.objects.bulk_create(_run_notices(webhook, ended))
         if Webhook.On.EXPERIMENT in webhook.events:
-            experiments = dict.fromkeys(run.experiment_id for run in ended)
+            # Two transactions with the same experiments wait for each other's notices: in one order alike.
+            experiments = sorted({run.experiment_id for run in ended})
             notices = [_waiting_notice(webhook, experiment) for experiment in experiments]
             Notice.objects.bulk_create(notices, ignore_conflicts=True)
 

@@ -13,6 +13,7 @@ from benchhub.ui.acts import explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage, Question
 
+from . import notices
 from .forms import WebhookForm
 
 COLUMNS = (
@@ -76,7 +77,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask on GET, delete on POST."""
     row = get_object_or_404(Webhook, pk=pk)
     if request.method == "POST":
-        row.delete()
+        notices.delete_webhook(pk)
         messages.success(request, f"{row.name} is deleted.")
         return redirect("webhooks")
     question = Question(

@@ -10,8 +10,10 @@ from threading import Event, Thread
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from benchhub.accounts.rights import Role
@@ -331,6 +333,34 @@ def test_the_log_shows_what_was_told_and_what_was_not(client, webhook, experimen
     assert "It answered 503." in page and "delivered" in page and experiment.name in page
     assert client.post(reverse("webhook-delete", args=[webhook.pk])).status_code == 302
     assert not Notice.objects.exists()
+
+
+def test_notices_of_several_experiments_are_written_in_one_order_whatever_that_of_the_runs(webhook):
+    system = testing.make_system("18", testing.make_host(), testing.make_box())
+    others = [testing.make_experiment([system]) for _ in range(3)]
+    runs = [testing.make_run(other, other.systems.get(), 1, 1) for other in others]
+    notices.note_ends([runs[1], runs[2], runs[0]])
+    waiting = Notice.objects.filter(event=Webhook.On.EXPERIMENT).order_by("pk")
+    assert list(waiting.values_list("experiment", flat=True)) == [other.pk for other in others]
+
+
+def test_a_webhook_is_locked_before_its_notices_are_deleted(webhook, experiment):
+    end(experiment, 1)
+    with CaptureQueriesContext(connection) as queries:
+        notices.delete_webhook(webhook.pk)
+    texts = [query["sql"] for query in queries if " bench_" in query["sql"].replace('"', "")]
+    assert texts[0].endswith("FOR UPDATE") and not Webhook.objects.exists() and not Notice.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_webhook_is_not_deleted_before_the_end_that_it_is_told_of_is_written(webhook, experiment):
+    other = connection.copy()
+    question = "SELECT count(*) FROM (SELECT FROM bench_webhook FOR UPDATE SKIP LOCKED) AS free"
+    with transaction.atomic(), other.cursor() as cursor:
+        notices.note_end(experiment.runs.first())
+        free = cursor.execute(question).fetchone()
+    other.close()
+    assert free == (0,)
 
 
 def test_many_ends_at_once_take_as_many_statements_as_a_few(webhook, experiment, django_assert_max_num_queries):
