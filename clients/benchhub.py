@@ -51,12 +51,13 @@ SYSTEM = ("host", "driver", "hardware", "configuration", "postgresql", "path", "
 NUMBERS = ("clients", "repeat", "duration_s", "warmup_s", "rate_tps")
 PRINTED = {
     "client_version": r"^pgbench \(([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)",
-    "clients": r"^number of clients: ([0-9]+)$",
-    "thread_rule": r"^number of threads: ([0-9]+)$",
-    "duration_s": r"^duration: ([0-9]+) s$",
+    "clients": r"^number of clients: ([0-9]{1,9})$",
+    "thread_rule": r"^number of threads: ([0-9]{1,9})$",
+    "duration_s": r"^duration: ([0-9]{1,9}) s$",
 }
 # Of a run of so many transactions (-t): its count, and its rates, of which the lowest has connecting in it.
-PROCESSED, TPS = r"^number of transactions actually processed: ([0-9]+)/", r"^tps = ([0-9.]+) \("
+PROCESSED = r"^number of transactions actually processed: ([0-9]{1,18})/"
+TPS = r"^tps = ([0-9]{1,12}(?:\.[0-9]{1,12})?) \("
 SERVER_VERSION = r"^pgbench \([^\n]*server ([0-9]+(?:\.[0-9]+|devel|beta[0-9]+|rc[0-9]+)+)"
 PGBENCH_OPTIONS = "b:c:CD:f:F:h:j:lL:M:nNp:P:rR:s:St:T:U:v"
 PGBENCH_WORDS = (

@@ -224,6 +224,21 @@ def test_a_run_of_so_many_transactions_lasts_as_long_as_its_count_and_rate_say(l
     assert Run.objects.get().spec["duration_s"] == 60
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "number of transactions actually processed: 7/7\ntps = 1.2.3 (without initial connection time)\n",
+        f"number of transactions actually processed: {'9' * 400}/7\ntps = 1.5 (without initial connection time)\n",
+        f"number of clients: {'9' * 5000}\n",
+    ],
+)
+def test_a_number_that_no_pgbench_prints_ends_in_no_traceback_and_the_result_is_kept(like, text):
+    done = run_from(like.parent, "", "", "--like", str(like), "--", *printing(text=text))
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    [file] = like.parent.glob("*.ndjson")
+    assert not {"duration_s", "clients"} & json.loads(file.read_text()).keys()
+
+
 def test_the_rate_that_pgbench_is_told_is_sent_as_no_output_says_it(live_server, token, like):
     program = like.parent / "pgbench"
     program.write_text(f"#!{sys.executable}\n{PRINTING % (AT_RATE, 0)}")
