@@ -36,7 +36,7 @@ TPS_GUESS = {"tpcb-like": 10_000.0, "simple-update": 15_000.0, "select-only": 60
 TABLE_BYTES_PER_SCALE, INDEX_BYTES_PER_SCALE = 13 * 2**20, 3 * 2**20
 CONNECTING_TPS_GUESS = 3_000.0  # starting a backend takes longer than any of these transactions
 WRITING = re.compile(r"\b(insert|update|delete|merge|truncate|copy)\b", re.IGNORECASE)
-LOAD_SECONDS = re.compile(r"^done in ([0-9.]+) s", re.MULTILINE)
+LOAD_SECONDS = re.compile(r"^done in (\d{1,9}(?:\.\d{1,9})?) s", re.MULTILINE)
 
 
 class Pgbench(Tool):

@@ -197,3 +197,9 @@ def test_every_cut_through_an_output_either_fails_or_changes_nothing(length: int
     result = PGBENCH.parse(UNLOGGED, Outputs(0, summary[:length], b""))
     if result.outcome == "succeeded":
         assert numbers(result) == numbers(PGBENCH.parse(UNLOGGED, Outputs(0, summary, b"")))
+
+
+@pytest.mark.parametrize("time", ["1.2.3", ".", "1" * 5000, "1e9"], ids=["points", "point", "long", "exponent"])
+def test_a_load_whose_time_is_no_number_is_stored_without_it(time: str) -> None:
+    result = PGBENCH.parse(replace(SPEC, kind="load"), printing("", f"done in {time} s (vacuum 0.01 s).\n"))
+    assert (result.outcome, numbers(result)) == ("succeeded", {})
