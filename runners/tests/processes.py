@@ -87,7 +87,7 @@ def _awaited(find: Callable[[], T | None], complaint: str) -> T:
     while time.monotonic() < deadline:
         if (value := find()) is not None:
             return value
-        time.sleep(0.05)
+        time.sleep(0.05)  # between looks: processes tell nobody what they start
     raise AssertionError(complaint)
 
 

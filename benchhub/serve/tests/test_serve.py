@@ -257,7 +257,7 @@ def test_unread_answers_take_no_more_room_than_there_is_and_an_honest_reader_bes
             assert 0 < sum(held) <= (40 + OPTIONS["threads"]) * request.MIB
             # What was read whole takes nothing, though its connection is open: its file goes after its last byte.
             while min(held_bytes(web)):
-                time.sleep(0.01)
+                time.sleep(0.01)  # between looks: nothing tells when the file is gone
         for connection in greedy:
             connection.close()
 
