@@ -305,7 +305,8 @@ def test_a_status_counts_although_what_follows_it_drips(dripping, monkeypatch):
     [(b"HTTP/1.1 200 OK\r\n", b"X: " + 1000 * b"x" + b"\r\n"), (b"HTTP/1.1 100 Continue\r\nX: 1\r\n\r\n" * 1000,)],
 )
 def test_no_more_of_an_answer_is_read_than_its_status_needs(dripping, pieces):
-    with pytest.raises(OSError, match=r"more than 16,384 bytes"):
+    # Newer releases of Python read no more than 100 answers that announce another.
+    with pytest.raises(OSError, match=r"more than 16,384 bytes|more than 100 interim responses"):
         post.post(dripping(*pieces), b"{}", {}, within_s=PATIENCE_S)
 
 
