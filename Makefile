@@ -18,7 +18,7 @@ help:
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
 	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
-	@echo "make test-matrix  run the tests under Python 3.11 to 3.14 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
+	@echo "make test-matrix  run the tests under Python 3.11 to 3.15 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make test-api     make up requests to the API for some minutes, each field wrong in every way"
 	@echo "make test-whole   run whole what 'make test' runs in part: each page in light and dark, wide and narrow; versions; sizes"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"

