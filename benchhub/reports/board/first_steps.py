@@ -1,9 +1,10 @@
-"""The three steps from an empty warehouse to a first curve."""
+"""The three steps from an empty warehouse, or from a demonstration, to a first curve of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchhub.bench.models import Experiment, System
 from benchhub.catalog.models import Host, Instance
 
 
@@ -28,11 +29,17 @@ class FirstStep:
 
 
 def first_steps() -> list[FirstStep]:
-    """Return the steps, each done where people of this installation took it.
+    """Return the steps, each done where people of this installation took it; none once they planned an experiment.
 
-    Published reports bring hardware that nobody here has: what counts is that a host has been told what it is.
+    Published reports bring hardware that nobody here has: what counts is that a host has been told what it is. What a
+    demonstration made for itself counts as little.
     """
-    is_probed = Host.objects.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()
+    if Experiment.objects.filter(is_demonstration=False).exists():
+        return []
+    shown = System.objects.filter(experiments__is_demonstration=True)
+    hosts = Host.objects.exclude(pk__in=shown.values("driver"))
+    instances = Instance.objects.current().exclude(pk__in=shown.values("instance"))
+    is_probed = hosts.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()
     return [
         FirstStep(
             "Connect a host",
@@ -43,8 +50,8 @@ def first_steps() -> list[FirstStep]:
             "Say what is measured",
             "The host's hardware as bought, with what it cost, and the PostgreSQL instance that the probe found.",
             (
-                Part("Hardware", "hardware-list", Host.objects.filter(hardware__isnull=False).exists()),
-                Part("Instances", "instances", Instance.objects.current().exists()),
+                Part("Hardware", "hardware-list", hosts.filter(hardware__isnull=False).exists()),
+                Part("Instances", "instances", instances.exists()),
             ),
         ),
         FirstStep(

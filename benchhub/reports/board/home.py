@@ -49,12 +49,12 @@ class HomePage:
     lanes: Sequence[Lane]
     trends: Sequence[Trend]
     first_steps: Sequence[FirstStep]
+    is_empty: bool
 
     @classmethod
     def load(cls, now: datetime, zone: ZoneInfo) -> HomePage:
-        """Read what the page shows; the first steps only while there is no experiment."""
+        """Read what the page shows; the first steps only while there are no experiments but demonstrations."""
         runs, week, waiting = active(), Week.ahead(now, zone), _next()
-        has_experiments = bool(runs or waiting) or Experiment.objects.exists()
         return cls(
             running=running(runs, now),
             active_count=len(runs),
@@ -65,7 +65,8 @@ class HomePage:
             week=week,
             lanes=week.lanes(_busy_hosts(week)),
             trends=trends.trends(now),
-            first_steps=[] if has_experiments else first_steps(),
+            first_steps=first_steps(),
+            is_empty=not (runs or waiting or Experiment.objects.exists()),
         )
 
     @property

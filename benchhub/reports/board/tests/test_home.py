@@ -46,6 +46,23 @@ def test_an_empty_warehouse_shows_three_steps_and_what_is_done(reader):
     assertNotContains(reader.get("/"), "(done)")
 
 
+def test_a_demonstration_leads_to_the_servers_of_ones_own_and_counts_as_no_step(reader, systems):
+    experiment = testing.make_experiment(systems, is_demonstration=True)
+    Host.objects.update(hardware=Hardware.objects.first(), facts_at=timezone.now(), trust=Host.Trust.PINNED)
+    response = reader.get("/")
+    assertContains(response, "Three steps to a first curve of your own server")
+    assertContains(response, "The week ahead")
+    assertNotContains(response, "make demo")
+    assertNotContains(response, "done</span>")
+    assertNotContains(response, "(done)")
+    Host.objects.filter(pk=testing.make_host("own", "192.0.2.77").pk).update(
+        hardware=Hardware.objects.first(), facts_at=timezone.now()
+    )
+    assertContains(reader.get("/"), "(done)", count=1)
+    Experiment.objects.filter(pk=experiment.pk).update(is_demonstration=False)
+    assertNotContains(reader.get("/"), "Three steps")
+
+
 def test_what_runs_has_its_step_rate_line_and_the_time_it_still_takes(reader, experiment, systems, monkeypatch):
     run = testing.make_run(experiment, systems[0], 16, 1)
     start(run, step="measuring", live_tps=4321.9)

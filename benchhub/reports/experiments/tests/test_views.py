@@ -9,6 +9,8 @@ import pytest
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.accounts.rights import Role
+from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Growth, Protocol
 from benchhub.catalog.models import LicenceModel, ListPrice
@@ -206,7 +208,10 @@ def test_a_demonstration_says_that_it_supports_no_verdict(reader, experiment, sy
     demonstration = testing.make_experiment(systems, is_demonstration=True, duration_s=3)
     response = reader.get(page_of(demonstration))
     assertContains(response, "Runs of 3 s on a shared machine support no verdict")
+    assertContains(response, f'href="{reverse("host-add")}">add your own server')
     assertNotContains(reader.get(page_of(experiment)), "support no verdict")
+    reader.force_login(make_user("vera", Role.VIEWER))
+    assertNotContains(reader.get(page_of(demonstration)), "add your own server")
 
 
 def test_prices_at_the_peak_come_with_their_derivation(reader, experiment, prices):
