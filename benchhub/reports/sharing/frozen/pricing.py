@@ -82,11 +82,11 @@ def _book(book: PriceBook) -> Node:
     revised = {str(pk): model.pk if model else None for pk, model in book.revised.items()}
     models = {model.pk: model for model in (*book.licence_models, *filter(None, book.revised.values()))}
     prices = {row.pk: row for row in book.rows}
-    sheets = {row.pk: row for rows in (book.sheets or {}).values() for row in rows}
+    sheets = {row.pk: row for sheet in (book.sheets or {}).values() for row in sheet}
     return {
         "licences": [rows.values(model) for model in models.values()],
         "prices": [rows.values(price) for price in prices.values()],
-        "sheets": [rows.sheet_values(sheet) for sheet in sheets.values()],
+        "sheets": [rows.sheet_values(row) for row in sheets.values()],
         "rates": [{**asdict(rate), "on": rate.on.isoformat()} for rate in book.rates],
         "offered": [model.pk for model in book.licence_models],
         "revised": revised,
