@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -89,6 +90,32 @@ def test_a_database_url_that_cannot_be_read_is_refused_in_one_sentence(clone: Pa
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("DATABASE_URL must read postgresql://user:password@host:port/name")
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "sentence"),
+    [
+        (
+            "DATABASE_URL",
+            "postgresql://a:secret@127.0.0.1:1/x",
+            "^The warehouse of DATABASE_URL .* refused",
+        ),
+        (
+            "BROKER_URL",
+            "redis://:secret@127.0.0.1:1/0",
+            r"^The broker of BROKER_URL \(127.0.0.1:1\) does not",
+        ),
+        ("BROKER_URL", "amqp://127.0.0.1", "^BROKER_URL must read redis://"),
+    ],
+)
+def test_a_server_of_ones_own_that_does_not_answer_is_named_and_not_waited_for(
+    clone: Path, name: str, url: str, sentence: str
+) -> None:
+    done = run_demo(clone, "up", "--once", **{name: url})
+    assert done.returncode == 1
+    assert re.search(sentence, done.stdout)
+    assert done.stdout.count("\n") == 1, done.stdout
+    assert "secret" not in done.stdout and "Traceback" not in done.stdout
 
 
 def plain_environment() -> dict[str, str]:

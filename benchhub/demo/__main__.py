@@ -22,7 +22,7 @@ from benchhub.demo.extent import Extent
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
 from benchhub.demo.terminal import say, step
-from benchhub.embedded import EmbeddedError, account, proc
+from benchhub.embedded import EmbeddedError, account, broker, postgres, proc
 from benchhub.embedded.processes import ChildError, InterruptError, Processes, stop_leftovers
 
 CLONE = Path(__file__).resolve().parent.parent.parent
@@ -73,7 +73,7 @@ def _up(arguments: argparse.Namespace) -> int:
 
 def up(start: Start) -> int:
     """Start everything and run the experiment unless it is done; serve until Ctrl-C unless it is to end then."""
-    _check_warehouse()
+    _check_servers()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
         with state.only_one(VAR):
@@ -83,12 +83,16 @@ def up(start: Start) -> int:
         return 1 if start.is_once else 0
 
 
-def _check_warehouse() -> None:
-    """Raise EmbeddedError for an address of a warehouse that is none, before any server has started."""
-    try:
-        database_settings(os.environ.get("DATABASE_URL") or "postgresql:///own")
-    except ValueError as error:
-        raise EmbeddedError(f"{error}.") from error
+def _check_servers() -> None:
+    """Raise EmbeddedError for a warehouse or broker of somebody's that cannot be used, before anything has started."""
+    if url := os.environ.get("DATABASE_URL"):
+        try:
+            database_settings(url)
+        except ValueError as error:
+            raise EmbeddedError(f"{error}.") from error
+        postgres.require(url)
+    if url := os.environ.get("BROKER_URL"):
+        broker.require(url)
 
 
 def stop() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchhub.demo import page, state
 from benchhub.demo.extent import Extent
 from benchhub.demo.terminal import say
-from benchhub.embedded import EmbeddedError, broker, proc, programs
+from benchhub.embedded import EmbeddedError, proc, programs
 from benchhub.embedded.account import Account
 from benchhub.embedded.broker import Broker
 from benchhub.embedded.postgres import Cluster
@@ -120,9 +120,7 @@ class Demo:
         starts: dict[str, Callable[[], Child]] = {
             cluster.name: partial(self._create_and_start, cluster) for cluster in self._clusters()
         }
-        if url := os.environ.get("BROKER_URL"):
-            broker.require(url)
-        else:
+        if not os.environ.get("BROKER_URL"):
             starts["broker"] = lambda: self.broker.start(self.processes)
         starts["sshd"] = lambda: self.sshd.start(self.processes)
         self._start_together(starts)

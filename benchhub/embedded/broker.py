@@ -6,6 +6,7 @@ import socket
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchhub.embedded import EmbeddedError, programs
 from benchhub.embedded.account import Account
@@ -58,7 +59,7 @@ def require(url: str) -> None:
     """Raise EmbeddedError, with a sentence, unless the broker at this address answers and takes the log-in."""
     import redis  # not above: `make stop` and `make clean` work before anything is installed
 
-    place = url.rpartition("@")[2] or url
+    place = _place(url)
     try:
         with closing(redis.Redis.from_url(url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)) as client:
             client.ping()
@@ -66,10 +67,21 @@ def require(url: str) -> None:
         raise EmbeddedError(f"BROKER_URL must read redis://:password@host:port/0: {_text(error)}.") from error
     except redis.AuthenticationError as error:
         raise EmbeddedError(f"The broker of BROKER_URL ({place}) refuses the log-in: {_text(error)}.") from error
+    except redis.ResponseError as error:
+        raise EmbeddedError(f"The broker of BROKER_URL ({place}) cannot be used: {_text(error)}.") from error
     except redis.RedisError as error:
         raise EmbeddedError(
             f"The broker of BROKER_URL ({place}) does not answer: {_text(error)}. Start it, or unset it."
         ) from error
+
+
+def _place(url: str) -> str:
+    """Return host and port of an address, without what else may stand in it: a password may be a parameter."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
+    except ValueError:
+        return "of no readable port"
 
 
 def _text(error: Exception) -> str:

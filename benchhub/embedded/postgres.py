@@ -17,6 +17,7 @@ from benchhub.embedded.processes import Child, Command, Processes
 # SIGINT: no new sessions, end the present ones, write a checkpoint. SIGQUIT: end at once, recover at the start.
 STOP_SIGNALS = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 5.0))
 SETTINGS_FILE = "benchhub.conf"
+CONNECT_S = 10
 
 
 @dataclass(frozen=True)
@@ -152,3 +153,14 @@ class Cluster:
         if running := self.running:
             raise EmbeddedError(f"{self.name} runs already, as process {running.pid}: stop it first.")
         (self.data_directory / "postmaster.pid").unlink(missing_ok=True)
+
+
+def require(url: str) -> None:
+    """Raise EmbeddedError, with a sentence, unless the server at this address answers and lets its user in."""
+    import psycopg  # not above: `make stop` and `make clean` work before anything is installed
+
+    try:
+        psycopg.connect(url, connect_timeout=CONNECT_S).close()
+    except psycopg.Error as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise EmbeddedError(f"The warehouse of DATABASE_URL cannot be used: {reason}. Mend it, or unset it.") from error
