@@ -320,12 +320,19 @@ class InstanceForm(CatalogForm):
         return any(self.cleaned_data.get(name) != self.initial.get(name) for name in GRANT)
 
     def _test_at_once(self) -> None:
-        """Have its host log in, where that can be its driver. What an earlier test saw was another server."""
+        """Have its driver log in, where there is no choice of one. What an earlier test saw was another server."""
         Inspection.objects.filter(instance=self.instance).delete()
-        host = self.instance.host
-        if host and host.trust == Host.Trust.PINNED:
-            Inspection.ask(self.instance, host)
+        if driver := self._only_driver():
+            Inspection.ask(self.instance, driver)
             transaction.on_commit(wake)
+
+    def _only_driver(self) -> Host | None:
+        """Return its host, or the only one that there is; none that nobody may log in to."""
+        pinned = Host.objects.filter(trust=Host.Trust.PINNED)
+        if self.instance.host:
+            return pinned.filter(pk=self.instance.host.pk).first()
+        hosts = list(pinned[:2])
+        return hosts[0] if len(hosts) == 1 else None
 
     def _take_build(self, host_id: str, folder: str) -> None:
         """Take the build as the last probe found it; one that no probe finds any more stays as it is stored."""

@@ -91,10 +91,9 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
         form = OwnInstanceForm(request.POST or None, instance=instance)
     if request.method == "POST" and form.is_valid() and (saved := form.saved()):
         explain_form(request, form)
-        messages.success(
-            request, f"{saved.name} is saved." + ("" if saved.retired_at else " Experiments can use it now.")
-        )
         is_tested = isinstance(form, InstanceForm) and form.has_another_log_in
+        is_ready = not (is_tested or saved.retired_at)
+        messages.success(request, f"{saved.name} is saved." + (" Experiments can use it now." if is_ready else ""))
         return redirect("instance-test", saved.pk) if is_tested else redirect("instances")
     databases = Inspection.objects.databases()
     page = InstanceFormPage(form=form, databases=databases, crumb=Crumb.to("instances", "Instances"), **context)

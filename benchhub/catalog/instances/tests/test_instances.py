@@ -43,11 +43,29 @@ def edit(client, typed, **changes):
 
 
 def assert_tested(answer):
-    """Assert that it leads to the test of the instance, and that a worker takes it where the host is its driver."""
+    """Assert that it leads to the test of the instance, and that a worker takes it where there is one driver."""
     instance = Instance.objects.get()
     assertRedirects(answer, reverse("instance-test", args=[instance.pk]))
     tests = Inspection.objects.filter(instance=instance, is_wanted=True)
-    assert list(tests.values_list("driver", flat=True)) == ([instance.host_id] if instance.host else [])
+    assert list(tests.values_list("driver", flat=True)) == list(Host.objects.values_list("pk", flat=True))
+
+
+def test_a_managed_instance_is_tested_at_once_from_the_only_host_or_from_one_that_is_chosen_later(
+    engineer, typed, probed
+):
+    managed = {"server": "managed", "version": "17.1", "address": "db.test"}
+    add(engineer, typed, **managed)
+    assert list(Inspection.objects.values_list("driver", flat=True)) == [probed.pk]
+    Host.objects.create(name="second", address="192.0.2.9", host_key="ssh-ed25519 AAAB", trust=Host.Trust.PINNED)
+    add(engineer, typed, name="another", **managed)
+    assert Inspection.objects.count() == 1
+
+
+def test_nothing_says_that_an_instance_can_be_used_before_its_test_has_run(engineer, typed):
+    assertNotContains(engineer.post(reverse("instance-add"), typed, follow=True), "can use it now")
+    pk = Instance.objects.get().pk
+    kept = {**typed, "remark": "of the lab", "password": ""}
+    assertContains(engineer.post(reverse("instance-edit", args=[pk]), kept, follow=True), "can use it now")
 
 
 def test_an_instance_takes_its_build_from_what_the_probe_found(engineer, typed, probed):
