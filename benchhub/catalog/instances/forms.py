@@ -85,7 +85,7 @@ class InstanceForm(CatalogForm):
         validators=[NO_BLANKS],
         help_text="As the load generator's host reaches it: a name, an IP address, or the directory of a socket.",
     )
-    port = port_field(5432)
+    port = port_field(5432, offers="ports")
     database = forms.CharField(
         max_length=63,
         widget=forms.TextInput(attrs={"list": "databases"}),

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchhub.catalog.models import Configuration, Host, Inspection, Instance
 from benchhub.catalog.shared.citations import is_cited
-from benchhub.catalog.shared.forms import CatalogForm
+from benchhub.catalog.shared.forms import CatalogForm, is_key
 from benchhub.ui.acts import explain_form
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
@@ -47,14 +47,33 @@ FILTERS = (
     ),
 )
 SEARCH = ("name", "host__name", "build__version", "configuration__name", "address", "database", "username")
+MOST_PORTS = 200
 LOCAL = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
 INTRO = "A PostgreSQL server that runs already. BenchHub neither starts nor stops it; it asks and measures."
 RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
 
 
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What fields of the form offer instead of typing, each with the words beside it: of its host, or of all."""
+
+    databases: Sequence[tuple[str, str]]
+    ports: Sequence[tuple[int, str]]
+
+    @classmethod
+    def read(cls, form: CatalogForm, hosts: Sequence[Host]) -> Offers:
+        """Read what probes and tests saw of the host whose server the form has, or of all where it has none."""
+        server = str(form["server"].value() or "") if "server" in form.fields else ""
+        text = server.partition(":")[0]
+        key = int(text) if is_key(text) else None
+        probed = [host for host in hosts if key in (None, host.pk)]
+        ports = [(row["port"], host.name) for host in probed for row in host.facts.get("servers", ())]
+        return cls(Inspection.objects.databases(key), ports[:MOST_PORTS])
+
+
 @dataclass(frozen=True, kw_only=True)
 class InstanceFormPage(FormPage):
-    databases: Sequence[tuple[str, str]]
+    offers: Offers
 
 
 def rows() -> QuerySet[Instance]:
@@ -95,6 +114,6 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
         is_ready = not (is_tested or saved.retired_at)
         messages.success(request, f"{saved.name} is saved." + (" Experiments can use it now." if is_ready else ""))
         return redirect("instance-test", saved.pk) if is_tested else redirect("instances")
-    databases = Inspection.objects.databases()
-    page = InstanceFormPage(form=form, databases=databases, crumb=Crumb.to("instances", "Instances"), **context)
+    offers = Offers.read(form, hosts)
+    page = InstanceFormPage(form=form, offers=offers, crumb=Crumb.to("instances", "Instances"), **context)
     return page.show(request, "catalog/instance_form.html")

@@ -16,9 +16,13 @@ class InspectionQuerySet(models.QuerySet["Inspection"]):
         rows = self.filter(is_wanted=False).select_related("instance__build", "instance__host", "driver")
         return rows.defer("parameters", "instance__password", "instance__host__private_key", "driver__private_key")
 
-    def databases(self) -> list[tuple[str, str]]:
-        """Return the databases that the last looks saw, each with a server that has it, by name."""
+    def databases(self, host_key: int | None) -> list[tuple[str, str]]:
+        """Return the databases that the last looks at a host's servers saw, each with a server that has it, by name.
+
+        Without a host they are those of all servers.
+        """
         looks = self.filter(sight__databases__0__isnull=False)
+        looks = looks if host_key is None else looks.filter(instance__host=host_key)
         rows = looks.values_list("sight__databases", "instance__name").order_by("-instance__name")[:MOST_SERVERS]
         return sorted({database: server for databases, server in rows for database in databases}.items())[:MOST_OFFERED]
 

@@ -17,8 +17,10 @@ ABSOLUTE = RegexValidator(r"^/\S*$", "Write the whole path, from / on and withou
 MEANWHILE = "Somebody saved something of the same kind at this moment: look at the list, then save again."
 
 
-def port_field(initial: int) -> forms.IntegerField:
-    return forms.IntegerField(min_value=1, max_value=65535, initial=initial)
+def port_field(initial: int, *, offers: str = "") -> forms.IntegerField:
+    """Return a field for a port; the datalist of this id offers some."""
+    widget = forms.NumberInput(attrs={"list": offers} if offers else {})
+    return forms.IntegerField(min_value=1, max_value=65535, initial=initial, widget=widget)
 
 
 def is_key(text: str) -> bool:

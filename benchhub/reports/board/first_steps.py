@@ -36,9 +36,9 @@ def first_steps() -> list[FirstStep]:
     """
     if Experiment.objects.filter(is_demonstration=False).exists():
         return []
-    shown = System.objects.filter(experiments__is_demonstration=True)
-    hosts = Host.objects.exclude(pk__in=shown.values("driver"))
-    instances = Instance.objects.current().exclude(pk__in=shown.values("instance"))
+    systems = System.objects.filter(experiments__is_demonstration=True)
+    hosts = Host.objects.exclude(pk__in=systems.values("driver"))
+    instances = Instance.objects.current().exclude(pk__in=systems.values("instance"))
     is_probed = hosts.filter(trust=Host.Trust.PINNED, facts_at__isnull=False).exists()
     return [
         FirstStep(

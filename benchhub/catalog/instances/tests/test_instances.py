@@ -64,8 +64,8 @@ def test_a_managed_instance_is_tested_at_once_from_the_only_host_or_from_one_tha
 def test_nothing_says_that_an_instance_can_be_used_before_its_test_has_run(engineer, typed):
     assertNotContains(engineer.post(reverse("instance-add"), typed, follow=True), "can use it now")
     pk = Instance.objects.get().pk
-    kept = {**typed, "remark": "of the lab", "password": ""}
-    assertContains(engineer.post(reverse("instance-edit", args=[pk]), kept, follow=True), "can use it now")
+    changed = {**typed, "remark": "of the lab", "password": ""}
+    assertContains(engineer.post(reverse("instance-edit", args=[pk]), changed, follow=True), "can use it now")
 
 
 def test_an_instance_takes_its_build_from_what_the_probe_found(engineer, typed, probed):
@@ -267,6 +267,21 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
     )
     add(engineer, typed)
     assertNotContains(engineer.get(reverse("host", args=[probed.pk])), "address=%2Frun%2Fpostgresql")
+
+
+def test_only_what_was_seen_of_the_chosen_host_is_offered(engineer, typed, probed):
+    add(engineer, typed)
+    Inspection.objects.update(is_wanted=False, sight={"databases": ["bench"]})
+    seen = [{"socket_directory": "/run/postgresql", "port": 5440}]
+    Host.objects.filter(pk=probed.pk).update(facts={**probed.facts, "servers": seen})
+    other = Host.objects.create(name="other", address="192.0.2.9")
+    form = reverse("instance-add")
+    for query in ({}, {"server": f"{probed.pk}:/opt/pg18/bin"}):
+        assertContains(engineer.get(form, query), '<option value="5440">a server runs there on box</option>', html=True)
+        assertContains(engineer.get(form, query), '<option value="bench">of pg18</option>', html=True)
+    elsewhere = engineer.get(form, {"server": f"{other.pk}:/opt/pg18/bin"})
+    assertNotContains(elsewhere, "5440")
+    assertNotContains(elsewhere, '<option value="bench"')
 
 
 def test_the_databases_that_a_test_saw_are_offered_with_their_server(engineer, typed):
