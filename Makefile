@@ -17,7 +17,7 @@ help:
 	@echo "make demo TUNING=1  the same with a tuning series, step by step, on a cluster of its own (5 minutes)"
 	@echo "make stop         end a demonstration that runs, or what is left of one that was killed"
 	@echo "make test         install what the tests need, then run all checks and tests"
-	@echo "make test SHUFFLE=1  the same, the tests of each file in random order"
+	@echo "make test SHUFFLE=0  the same, the tests of each file in the order in which they stand, not in a random one"
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.15 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make test-api     make up requests to the API for some minutes, each field wrong in every way"
 	@echo "make test-whole   run whole what 'make test' runs in part: each page in light and dark, wide and narrow; versions; sizes"
@@ -55,7 +55,7 @@ checked-tests: check-others
 	@# There are as many processes as cores already: threads of the linear algebra would wait for each other, spinning.
 	@# What a test makes gets no part in the three jobs.
 	MAKEFLAGS= OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder \
-		$(if $(SHUFFLE),,-p no:randomly)
+		$(if $(filter 0,$(SHUFFLE)),-p no:randomly)
 
 test-matrix: python
 	@$(PYTHON) tests/packages.py

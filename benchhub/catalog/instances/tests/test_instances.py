@@ -272,8 +272,8 @@ def test_a_server_that_a_probe_saw_running_is_offered_until_it_is_an_instance(en
 def test_only_what_was_seen_of_the_chosen_host_is_offered(engineer, typed, probed):
     add(engineer, typed)
     Inspection.objects.update(is_wanted=False, sight={"databases": ["bench"]})
-    seen = [{"socket_directory": "/run/postgresql", "port": 5440}]
-    Host.objects.filter(pk=probed.pk).update(facts={**probed.facts, "servers": seen})
+    servers = [{"socket_directory": "/run/postgresql", "port": 5440}]
+    Host.objects.filter(pk=probed.pk).update(facts={**probed.facts, "servers": servers})
     other = Host.objects.create(name="other", address="192.0.2.9")
     form = reverse("instance-add")
     for query in ({}, {"server": f"{probed.pk}:/opt/pg18/bin"}):
