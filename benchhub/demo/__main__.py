@@ -28,6 +28,7 @@ from benchhub.embedded.processes import ChildError, InterruptError, Processes, s
 CLONE = Path(__file__).resolve().parent.parent.parent
 VAR = CLONE / "var"
 STOP_PATIENCE_S = 90
+INSTALLATION = "BENCHHUB_INSTALL"  # in the environment of what the Makefile installs packages with
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -100,7 +101,7 @@ def stop() -> int:
     stopped = 0
     if VAR.exists():
         stopped += _stop_supervisor()
-    stopped += _stop_leftovers()
+    stopped += _stop_leftovers() + proc.kill_marked(INSTALLATION, str(CLONE))
     say("Stopped." if stopped else "Nothing of this clone runs.")
     return 0
 
@@ -152,8 +153,6 @@ def _serve_or_look(demo: Demo, start: Start) -> int:
         demo.start_application()
     if demo.web_port != demo.wished_web_port:
         say(f"  Port {demo.wished_web_port} is taken: the pages are on port {demo.web_port}.")
-    if not start.is_once:
-        say(f"  Watch it at {demo.url}, user {USERNAME}, password {demo.secrets.demo_password}")
     _experiment(demo, start)
     say(f"Ready after {time.monotonic() - start.began_s:.0f} s.")
     return _look(demo) if start.is_once else _serve(demo)
@@ -168,7 +167,7 @@ def _experiment(demo: Demo, start: Start) -> None:
     is_anew = start.is_once and finished.exists()
     finished.unlink(missing_ok=True)
     try:
-        demo.run_experiment(is_anew=is_anew)
+        demo.run_experiment(is_anew=is_anew, is_watched=not start.is_once)
         finished.touch()
     except ChildError as error:
         if start.is_once or not demo.experiment_file.exists():

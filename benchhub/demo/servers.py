@@ -145,11 +145,15 @@ class Demo:
         web = self._serve("web", *words, inherits=(inherited,))
         self.processes.wait_until(lambda: page.answers(f"{self.url}/alive"), web, patience_s=240)
 
-    def run_experiment(self, *, is_anew: bool) -> None:
-        """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded."""
+    def run_experiment(self, *, is_anew: bool, is_watched: bool) -> None:
+        """Plan, queue and follow the experiment on the terminal. Raises ChildError unless every run succeeded.
+
+        `is_watched` says where to watch it, once the user is there.
+        """
         target = self.var / "target.json"
         self.write_target(target)
         options = ["--since", self.begun.isoformat(), *(["--anew"] if is_anew else []), *self.extent.words()]
+        options += ["--pages", self.url] if is_watched else []
         child = self.manage(self.experiment_command, "--target", str(target), *options, to_terminal=True)
         self.processes.run(child, while_waiting=self.watch)
 

@@ -41,6 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--target", type=Path, required=True, help="JSON file that describes the target")
         parser.add_argument("--anew", action="store_true", help="run it once more, beside what was run before")
         parser.add_argument("--since", type=datetime.fromisoformat, help="what ended before was not run at this start")
+        parser.add_argument("--pages", default="", help="address of the pages, if somebody is to watch")
         parser.add_argument("--levels", type=int, nargs="+", default=CLIENT_LEVELS, help="numbers of clients")
         parser.add_argument("--repeats", type=int, default=REPEATS, help="runs at each level of each build")
         parser.add_argument("--seconds", type=int, default=DURATION_S, help="duration of a run")
@@ -48,6 +49,8 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **options: Any) -> None:
         target_facts = json.loads(target.read_text())
         ensure_user(target_facts["user"])
+        self.stdout.write(invitation(options["pages"], target_facts["user"]), ending="")
+        self.stdout.flush()
         ensure_host(target_facts)
         earlier = last_demonstration()
         failures = what_failed(earlier) if earlier else []
@@ -72,6 +75,12 @@ def ensure_user(user_facts: dict[str, str]) -> None:
         user.is_superuser = True
         user.set_password(user_facts["password"])
         user.save()
+
+
+def invitation(pages_url: str, user_facts: dict[str, str]) -> str:
+    """Say where the user can sign in from now on: a line, or nothing where nobody is to watch."""
+    user = f"user {user_facts['username']}, password {user_facts['password']}"
+    return f"  Watch it at {pages_url}, {user}\n" if pages_url else ""
 
 
 def last_demonstration() -> Experiment | None:

@@ -23,7 +23,16 @@ from benchhub.catalog.instances.clusters.form import AS_FOUND, ClusterForm
 from benchhub.catalog.models import Cluster, Configuration, Host, Instance, Workload
 from benchhub.celery import wake
 
-from .demo_experiment import CLIENT_MAJOR, HOST_NAME, POLL_S, ensure_host, ensure_user, follow, what_failed
+from .demo_experiment import (
+    CLIENT_MAJOR,
+    HOST_NAME,
+    POLL_S,
+    ensure_host,
+    ensure_user,
+    follow,
+    invitation,
+    what_failed,
+)
 
 NAME, CLUSTER_NAME = "Demonstration: tuning", "Demonstration cluster"
 PATIENCE_S = 120
@@ -51,10 +60,13 @@ class Command(BaseCommand):
         parser.add_argument("--target", type=Path, required=True, help="JSON file that describes the target")
         parser.add_argument("--anew", action="store_true", help="run it once more, beside what was run before")
         parser.add_argument("--since", type=datetime.fromisoformat, help="what ended before was not run at this start")
+        parser.add_argument("--pages", default="", help="address of the pages, if somebody is to watch")
 
-    def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **_options: Any) -> None:
+    def handle(self, *_args: Any, target: Path, anew: bool, since: datetime | None, **options: Any) -> None:
         target_facts = json.loads(target.read_text())
         ensure_user(target_facts["user"])
+        self.stdout.write(invitation(options["pages"], target_facts["user"]), ending="")
+        self.stdout.flush()
         ensure_host(target_facts)
         build = next(row for row in target_facts["instances"] if row["build_major"] == CLIENT_MAJOR)
         instance = ensure_cluster(Host.objects.get(name=HOST_NAME), build["bin_directory"])

@@ -1,4 +1,8 @@
+import json
+
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from benchhub.bench.management.commands import demo_tuning
 from benchhub.bench.models import Run
@@ -23,3 +27,20 @@ def test_a_cluster_that_is_made_already_is_taken(cluster, host):
     cluster.name = demo_tuning.CLUSTER_NAME
     cluster.save()
     assert demo_tuning.ensure_cluster(host, cluster.bin_directory) == cluster
+
+
+@pytest.mark.parametrize("command", ["demo_experiment", "demo_tuning"])
+def test_where_to_watch_is_said_once_the_user_is_there_and_before_the_target_is_asked(
+    command, tmp_path, monkeypatch, capsys, django_user_model
+):
+    target = tmp_path / "target.json"
+    target.write_text(json.dumps({"user": {"username": "demo", "password": "secret"}}))
+
+    def check(_target_facts):
+        assert capsys.readouterr().out == "  Watch it at http://127.0.0.1:8000, user demo, password secret\n"
+        assert django_user_model.objects.get(username="demo").check_password("secret")
+        raise CommandError("far enough")
+
+    monkeypatch.setattr(f"benchhub.bench.management.commands.{command}.ensure_host", check)
+    with pytest.raises(CommandError, match="far enough"):
+        call_command(command, "--target", str(target), "--pages", "http://127.0.0.1:8000")
