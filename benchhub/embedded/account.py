@@ -78,18 +78,23 @@ def for_clone(clone: Path) -> Account:
     """Return the account of a clone, made on the machine if it has to be. Raises EmbeddedError."""
     if os.geteuid() == 0:
         return _for_root(clone)
-    try:
-        username = pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        raise EmbeddedError(
-            f"User id {os.geteuid()} has no entry in /etc/passwd, and PostgreSQL does not start without one: "
-            "run as a user who has."
-        ) from None
+    if sentence := nameless_text(os.geteuid()):
+        raise EmbeddedError(sentence)
     home = clone / "var"
     if re.search(r"[\s*?\[\]\"'\\]", str(home)):
         raise EmbeddedError(f"{clone} has a space, quote or wildcard in its path: move it where the path has none.")
     home.mkdir(mode=0o700, exist_ok=True)
-    return Account(username, os.geteuid(), os.getegid(), home)
+    return Account(pwd.getpwuid(os.geteuid()).pw_name, os.geteuid(), os.getegid(), home)
+
+
+def nameless_text(uid: int) -> str:
+    """Return what is to be done where this user has no name; empty where it has."""
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        without = "has no entry in /etc/passwd, and PostgreSQL does not start without one"
+        return f"User id {uid} {without}: run as a user who has."
+    return ""
 
 
 def remove_private(clone: Path) -> list[str]:

@@ -144,7 +144,7 @@ class Processes:
         finally:
             self.stop(child)
         if child.exit_code:
-            raise ChildError(f"{child.name} failed: {last_words(child.log)}")
+            raise ChildError(f"{child.name} failed: {_end_text(child.exit_code, child.log)}")
 
     def wait_until(self, is_ready: Callable[[], bool], child: Child, patience_s: float) -> None:
         """Wait until a server that is `child` is ready. Raises ChildError when it ends or takes too long."""
@@ -227,6 +227,14 @@ def stop_leftovers(folder: Path, markers: Sequence[str]) -> int:
         stopped += _stop_noted(json.loads(path.read_text() or "null"))
         path.unlink()
     return stopped + sum(proc.kill_marked(MARKER, marker, logs) for marker in markers)
+
+
+def _end_text(exit_code: int, log: Path) -> str:
+    """Say how it ended: what it said last tells nothing of a signal, which the kernel sends where memory runs out."""
+    if exit_code > 0:
+        return last_words(log)
+    memory_text = "; was memory short?" if -exit_code in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT) else ""
+    return f"it was ended by signal {-exit_code} ({signal.strsignal(-exit_code)}{memory_text}; see {log})"
 
 
 # What a traceback begins its last line with; people read the rest.
