@@ -5,6 +5,7 @@ when that is complete, makes good an interrupted installation, and says in one s
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -121,6 +122,8 @@ def check_machine() -> None:
     if UNFIT_PATH.search(str(CLONE)) and not is_root:
         sys.exit(f"{CLONE} has a space, quote or wildcard in its path: move it where the path has none.")
     for folder, needed_bytes in _needed_bytes(CLONE, ROOT_FOLDER if is_root else CLONE).items():
+        if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            sys.exit(f"The disk that holds {folder} is mounted noexec, and servers are to start there: use another.")
         free_bytes = shutil.disk_usage(folder).free
         if free_bytes < needed_bytes:
             sys.exit(
@@ -177,9 +180,11 @@ def _make_venv() -> None:
         # A copy of an interpreter that a link leads to, as uv lays them, would not find its library.
         venv.create(VENV, clear=True, symlinks=True)
     except (OSError, ValueError) as error:  # ValueError: a path with a colon
-        is_no_folder = VENV.is_symlink() or VENV.is_file()
+        advice = " Remove it and start again." if VENV.is_symlink() or VENV.is_file() else ""
+        if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES):
+            advice = " Clone to where you may write."
         shutil.rmtree(VENV, ignore_errors=True)
-        sys.exit(f"{NAME} cannot be made: {error}.{' Remove it and start again.' if is_no_folder else ''}")
+        sys.exit(f"{NAME} cannot be made: {error}.{advice}")
     _pip("-m", "ensurepip", "--upgrade", "--default-pip")
 
 

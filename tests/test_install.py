@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
 import sys
 import threading
+import venv
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -195,10 +199,25 @@ def test_a_user_without_a_name_learns_it_before_anything_is_downloaded(monkeypat
         install.check_machine()
 
 
+def test_a_disk_that_lets_no_program_start_is_named_before_anything_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    with pytest.raises(SystemExit, match="is mounted noexec, and servers are to start there: use another"):
+        install.check_machine()
+
+
 def test_what_is_no_folder_is_to_be_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(install, "VENV", tmp_path / "venv")
     install.VENV.symlink_to("/nowhere")
     with pytest.raises(SystemExit, match=r"cannot be made: .*\. Remove it and start again\."):
+        install._make_venv()
+
+
+def test_a_clone_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(venv, "create", Mock(side_effect=OSError(errno.EROFS, "Read-only file system", "/x/.venv")))
+    monkeypatch.setattr(install, "VENV", Path("/nowhere/.venv"))
+    with pytest.raises(SystemExit, match=r"Read-only file system: '/x/.venv'. Clone to where you may write"):
         install._make_venv()
 
 
