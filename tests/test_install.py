@@ -17,6 +17,7 @@ from unittest.mock import Mock
 import pytest
 
 from benchhub import install
+from benchhub.embedded import account
 
 UNREACHABLE = """\
 Looking in indexes: https://127.0.0.1:9/simple
@@ -172,6 +173,16 @@ def test_a_path_that_servers_cannot_use_is_refused_before_anything_is_downloaded
     monkeypatch.setattr(install, "CLONE", tmp_path / name)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(SystemExit, match="in its path: move it where the path has none"):
+        install.check_machine()
+
+
+def test_a_path_that_the_warehouse_cannot_keep_is_refused_before_anything_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(install, "CLONE", tmp_path / (200 * "x"))
+    monkeypatch.setattr(account, "nameless_text", lambda _uid: "")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SystemExit, match="has more than 200 characters: move it where it has fewer"):
         install.check_machine()
 
 
