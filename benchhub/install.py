@@ -226,8 +226,8 @@ def _pip(*words: str) -> None:
 
 def _environment() -> dict[str, str]:
     """Return what pip is told: the index and proxy that the person set, but no other place to install to."""
-    kept = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    return {**kept, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "TMPDIR": str(TEMPORARY), MARKER: str(VENV)}
+    inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    return {**inherited, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "TMPDIR": str(TEMPORARY), MARKER: str(VENV)}
 
 
 def _signal_text(number: int) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,6 +81,15 @@ def test_a_full_disk_is_named(own_processes: Processes) -> None:
     child = own_processes.start("full", ["sh", "-c", script], folder=Path("/"))
     with pytest.raises(ChildError, match="the disk is full"):
         own_processes.run(child)
+
+
+def test_a_disk_so_full_that_a_child_could_say_nothing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=4096))
+    log = tmp_path / "migrate.log"
+    log.touch()
+    assert last_words(log) == f"the disk is full (see {log})."
 
 
 def test_a_missing_program_is_named(own_processes: Processes) -> None:

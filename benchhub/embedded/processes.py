@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -26,6 +27,7 @@ from benchhub.embedded.account import Account
 MARKER = "BENCHHUB_DEMO"
 TARGET_SUFFIX = "-target"  # of the mark of jobs that run below a supervisor's SSH daemon
 POLL_S = 0.05
+LOG_BYTES = 100_000
 # What a child gets of the environment: nothing that would change what a server does (PGPORT, PYTHONPATH, ...).
 PLAIN_ENVIRONMENT: dict[str, str] = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -244,7 +246,8 @@ EXCEPTION = r"^[\w.]*(Error|Exception): "
 def last_words(log: Path) -> str:
     """Return the last line of a log that tells of an error, or the last of all, and where the rest is."""
     lines = last_lines(log, 12)
-    if any("No space left on device" in line for line in lines):
+    is_full = not lines and shutil.disk_usage(log.parent).free < LOG_BYTES  # so that nothing could be said
+    if is_full or any("No space left on device" in line for line in lines):
         return f"the disk is full (see {log})."
     telling = [line for line in lines if re.search(r"error|fatal|panic|could not", line, re.IGNORECASE)]
     words = (telling or lines or ["it said nothing"])[-1]
