@@ -301,6 +301,26 @@ def test_gates_are_asked_of_the_run_of_two_hosts_alone_however_many_experiments_
     assert gates.candidates().count() == 21
 
 
+def rows_of_runs(node):
+    """Return how many rows of runs a plan has gone through, each as often as it did."""
+    count = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    own = node["Actual Loops"] * count if node.get("Relation Name") == "bench_run" else 0
+    return own + sum(map(rows_of_runs, node.get("Plans", ())))
+
+
+def test_many_runs_that_were_added_just_now_are_not_gone_through_once_for_each_of_them(run):
+    """Statistics say that one waits: whatever is not asked once for all is then asked anew for each."""
+    run.system.driver.pause()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE bench_run")
+        for position in range(2, 102):
+            new_run(run.experiment, run.system, position, clients=position, expected_s=600)
+        statement, values = gates.candidates().values("pk").query.sql_with_params()
+        cursor.execute(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}", values)
+        [([explained],)] = cursor.fetchall()
+    assert 100 < rows_of_runs(explained["Plan"]) < 1500
+
+
 @pytest.mark.parametrize(("grant", "change"), [("reload", {"restart": []}), ("none", None)])
 def test_a_run_that_waits_for_a_grant_holds_up_none_that_needs_less(host, grant, change):
     system, experiment = new_system(host), new_experiment()
