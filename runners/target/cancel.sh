@@ -73,7 +73,11 @@ survivors() {
     for process in /proc/[0-9]*; do
         { read -r stat < "$process/stat"; } 2> /dev/null || continue
         set -- ${stat##*) }
-        if [ "$1" = Z ] || [ "$4" = "$wrapper" ]; then continue; fi
+        case $1.$4.${process#/proc/} in
+            Z.*) continue ;;
+            *."$wrapper.$session") ;;  # the command, until it leads a session of its own
+            *."$wrapper".*) continue ;;
+        esac
         if [ "$4" = "$session" ] || [ "$process/fd/8" -ef lock ]; then printf '%s ' "${process#/proc/}"; fi
     done
 }

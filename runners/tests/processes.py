@@ -78,10 +78,10 @@ def heart(folder: Path) -> int:
         others = [int(child) for child in listing.read_text().split() if child != command]
         return others[0] if len(others) == 1 else None
 
-    return _awaited(only_other, "the wrapper has no heart")
+    return awaited(only_other, "the wrapper has no heart")
 
 
-def _awaited(find: Callable[[], T | None], complaint: str) -> T:
+def awaited(find: Callable[[], T | None], complaint: str) -> T:
     """Return what is found, once it is."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -127,7 +127,7 @@ async def has_heart(bench: Bench) -> None:
 
 def wake_heart(bench: Bench) -> None:
     """End the pause of the attempt's heart, once it has begun: it beats now instead of within 15 seconds."""
-    _awaited(lambda: end_pause(bench) or None, "the heart does not pause")
+    awaited(lambda: end_pause(bench) or None, "the heart does not pause")
 
 
 def end_pause(bench: Bench) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -12,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from runners import job
-from runners.conftest import HELD, Bench, FakeTool, fake_spec
+from runners.conftest import HELD, PATIENCE_S, Bench, FakeTool, fake_spec
 from runners.job import StartOutcome
 from runners.ssh import Connections, RemoteFailure
-from runners.tests.processes import has_heart, is_alive, is_free, is_written, pids
+from runners.tests.processes import awaited, has_heart, is_alive, is_free, is_written, pids
 from runners.verdict import Look, judge
 
 pytestmark = [pytest.mark.long, pytest.mark.target]
 
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 STUBBORN = """\
 sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.1; done' &
 wait"""
@@ -47,6 +49,38 @@ async def test_cancel_ends_a_pilot_and_nothing_is_measured(bench):
     look = await bench.look()
     assert not is_alive(pilot)
     assert (look.lock_held, look.cancelled, look.step, look.out_size) == (False, True, "pilot", 0)
+
+
+# Held back until it is told to go on, as on a machine where it is not scheduled.
+SLOW_SETSID = """\
+#!/bin/sh
+until [ -e released ]; do sleep 0.05; done
+exec {setsid} "$@"
+"""
+
+
+def test_a_cancel_ends_a_load_that_leads_no_session_of_its_own_yet(tmp_path):
+    """The wrapper has written down whom it waits for, and that is not yet signalled as a session."""
+    attempt = job.Attempt("run", 1, str(tmp_path))
+    folder = tmp_path / "runs" / "run" / "1"
+    folder.mkdir(parents=True)
+    for name, text in (("command.sh", "true > begun"), ("leftover.sh", ""), ("started", BOOT.read_text())):
+        (folder / name).write_text(text)
+    slow = tmp_path / "setsid"
+    slow.write_text(SLOW_SETSID.format(setsid=shutil.which("setsid")))
+    slow.chmod(0o755)
+    locks = "exec 7>> end.lock 8>> lock 9>> host.lock"
+    command = f"{locks}; exec sh {job.SCRIPTS / 'job.sh'} {folder} 0 1 1000000"
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    wrapper = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment, start_new_session=True)
+    awaited(lambda: is_written(folder / "pid") or None, "the wrapper writes nothing down")
+    values = {"grace": 1, "summing_up": round(PATIENCE_S), "withdrawn": ""}
+    cancel = job.attempt_script("processes.sh", attempt, "cancel.sh", **values)
+    subprocess.run(["sh", "-c", cancel], check=True)
+    (folder / "released").touch()
+    wrapper.wait(PATIENCE_S)
+    assert (folder / "rc").read_text().strip() == str(128 + signal.SIGTERM)
+    assert not (folder / "begun").exists()
 
 
 async def test_cancel_before_the_start_forbids_it(bench):
