@@ -39,7 +39,7 @@ EXEC_TIMEOUT_S = 30.0
 COLLECT_TIMEOUT_S = 600.0
 CANCEL_GRACE_S = 10
 # What the wrapper on the target keeps to by itself. Even a day of reports prints no hundredth of so many bytes.
-LIMITS = {"grace_s": CANCEL_GRACE_S, "most_bytes": 1 << 30}
+LIMITS = {"grace_s": CANCEL_GRACE_S, "most_bytes": 1 << 30, "keep_days": KEEP_EVIDENCE_DAYS}
 SUMMING_UP_S = 30  # so long a wrapper whose command was cancelled may sum up what it left
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
 NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
@@ -193,7 +193,7 @@ async def collect(connections: Connections, target: Target, attempt: Attempt, *,
     Whole files are taken as long as they fit under `cap_bytes` in all: out.log and err.log first, then from small
     to large. What is over it, or differs from its SHA-256 of the manifest, is left out and said.
     """
-    command = attempt_script("collect.sh", attempt, cap=cap_bytes)
+    command = attempt_script("processes.sh", attempt, "collect.sh", cap=cap_bytes)
     most_bytes = cap_bytes + MANIFEST_BYTES
     answer = await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S, most_bytes=most_bytes)
     with sensible(target, answer[:TAIL_BYTES]):
@@ -213,7 +213,8 @@ async def acknowledge(
     Attempts acknowledged more than `keep_days` ago are deleted too; their lines in the ledger still keep them from
     being started again. RemoteFailure while the attempt runs.
     """
-    command = attempt_script("acknowledge.sh", attempt, keep_days=keep_days, big=BIG_BYTES)
+    values = {"keep_days": keep_days, "big": BIG_BYTES}
+    command = attempt_script("processes.sh", attempt, "acknowledge.sh", **values)
     await connections.run(target, command, timeout_s=timeout_s)
 
 
@@ -227,7 +228,8 @@ async def cancel(
 ) -> None:
     """Forbid the attempt to start, and end all that runs of it: TERM, `grace_s`, KILL, then its backends.
 
-    Also what runs on although its folder was deleted, emptied or moved; its backends then end by themselves.
+    Also what runs on although its folder was moved, deleted or emptied; where that is gone its backends end by
+    themselves.
     `is_withdrawn`: nobody asked for the end of its run, which goes on with another attempt. Returns when nothing of it
     is left; an exit code that it had already stays. RemoteFailure when processes refuse to end.
     """
@@ -273,7 +275,7 @@ def _start_text(attempt: Attempt, files: Mapping[str, str], trial_text: str, dea
         trial_text,
         f"write_files() {{\n{writes}\n}}",
         f"write_wrapper() {{\n{here_document('cat', wrapper)}\n}}",
-        attempt_script("start.sh", attempt, wrapper_hash=digest, deadline_s=deadline_s, **LIMITS),
+        attempt_script("processes.sh", attempt, "start.sh", wrapper_hash=digest, deadline_s=deadline_s, **LIMITS),
     ]
     # Read whole before anything runs: a start whose connection breaks half way does nothing.
     return "{\n" + "\n".join(parts) + "\nexit\n}\n"

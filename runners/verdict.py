@@ -24,8 +24,8 @@ class Look:
     command began, are on the target's monotonic clock. `chunk` holds bytes of err.log from `err_from` on, which is the
     offset that was asked for unless more was written than one look brings; `out_chunk` is the same of out.log. `holder`
     is the attempt that last took the host, as 'run number'. `acknowledged` is also true when all but the ledger's line
-    has been cleaned up. `is_writable` is asked only of one that is not alive and left no exit code. `is_hidden`: it was
-    started, but its folder is not where it was, and something of it works in that, wherever it is by now.
+    has been cleaned up. `is_writable` is asked only of one that is not alive and left no exit code. `is_hidden`: its
+    folder is not where it was, and was read where something of it works in it by now.
     """
 
     boot_id: str
@@ -80,8 +80,6 @@ def judge(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdi
     """
     if look.returncode is not None:
         return Verdict("finished")
-    if look.is_hidden:
-        return Verdict("running")
     if not look.started and look.acknowledged:
         return Verdict("lost", "The attempt was collected before, and its host has cleaned up its evidence.")
     if not look.started:

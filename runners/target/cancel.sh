@@ -19,7 +19,7 @@ put_up_tombstone || [ -e started ] || exit 1
 exec 6>&-
 forget_password() { rm -f .pgpass || true; }
 
-# Its files are gone, or elsewhere: what it has running is found by its lock, and by where the rest of a session works.
+# Its files are gone: what it has running is found by its lock, and by where the rest of a session works.
 share_lock() {
     [ -e /proc/self/fd/4 ] || return 0
     for process in /proc/[0-9]*; do
@@ -49,7 +49,10 @@ refuse_to_end() {
     echo "these processes of the attempt do not end: $left" >&2
     exit 7
 }
-if [ ! -e started ]; then end_strays; exit 0; fi
+if [ ! -e started ]; then
+    enter_elsewhere || { end_strays; exit 0; }
+    put_up_tombstone || true
+fi
 read -r boot < started || boot=
 read -r boot_now < /proc/sys/kernel/random/boot_id
 if [ "$boot" != "$boot_now" ]; then forget_password; exit 0; fi

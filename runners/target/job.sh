@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs command.sh of the attempt in folder $1 and writes down how it ended. After $2 seconds (0: never), or once it has
 # printed more than $4 bytes or half of what was free, it ends the command: TERM, up to $3 seconds, KILL. Needs nobody
-# who looks on. Started by start.sh as the leader of a session of its own, with the locks on descriptors 7 (end.lock), 8
+# who looks on. What it left is kept for $5 days. Started by start.sh as the leader of a session of its own, with the locks on descriptors 7 (end.lock), 8
 # (lock) and 9 (host.lock); see there.
 # Needs a POSIX shell, coreutils and util-linux. A PostgreSQL server started from here would hold the locks for
 # ever: start it with 8>&- 9>&-
@@ -130,12 +130,26 @@ manifest() {
     printf '\n]}\n'
 }
 
+# What was moved is found by a process that works in it, wherever it is: one stays, without the locks, until the warehouse
+# has what it wants, the files are gone, or nobody keeps them any longer.
+bear_witness() {
+    pause=
+    trap 'kill $pause; exit' TERM
+    minutes=0
+    while [ ! -e ack ] && ! is_folder_gone && [ "$minutes" -lt "$1" ]; do
+        sleep 60 &
+        pause=$!
+        wait "$pause"
+        minutes=$((minutes + 1))
+    done
+}
+
 listed=
 is_output() {
     case " $listed " in *" $1 "*) return 1 ;; esac
     case $1 in
         *[!A-Za-z0-9._-]* | *.lock | *.new | lock | leftover.sh) return 1 ;;
-        started | pid | hb | rc | cancel | withdrawn | ack) return 1 ;;
+        started | pid | hb | rc | cancel | withdrawn | ack | witness) return 1 ;;
         telemetry.awk | telemetry.sh | telemetry.sql | telemetry.psql.sh | telemetry.meminfo | telemetry.vmstat) return 1 ;;
     esac
     [ -f "$1" ]
@@ -193,5 +207,7 @@ rm -f .pgpass
 manifest 1<> manifest.new
 mv manifest.new manifest.json
 echo "$returncode" 1<> rc.new
+(exec 5< /proc/self/fd/8 7>&- 8>&- 9>&-; bear_witness "$(($5 * 1440))") &
+{ echo "$!" > witness; } 2> /dev/null
 mv rc.new rc
 if [ "$(start_time "$heart" 2> /dev/null)" = "$heart_start" ]; then kill "$heart" && kill -s CONT "$heart"; fi

@@ -1,7 +1,7 @@
 # One look at the attempt: names and values, an empty line, then what is new in err.log and out.log: from
 # $err_offset and $out_offset on. Of more than $limit bytes only the last ones; a log that got shorter, from its start.
 # The lock is read before the exit code and that before the log: what ends meanwhile never looks lost or short.
-# What cannot be read is not gone: that says nothing of the attempt, and fails.
+# What cannot be read is not gone: that says nothing of the attempt, and fails. What was moved is read where it is now.
 is_missing() {
     answer=$(ls -d -- "$1" 2>&1) && return 1
     case $answer in *': No such file or directory' | *': Not a directory') return ;; esac
@@ -10,7 +10,11 @@ is_missing() {
 }
 # Where the folder is missing, all is absent: /proc has no such files.
 if [ -d "$folder" ]; then cd -- "$folder" || exit 4; else is_missing "$folder" || true; cd /proc || exit 4; fi
-[ -e started ] || is_missing started || true
+hidden=
+if [ ! -e started ]; then
+    is_missing started || true
+    if enter_elsewhere; then hidden=yes; fi
+fi
 first_line() { [ ! -e "$1" ] || head -n 1 -- "$1"; }
 last_line() { [ ! -e "$1" ] || tail -n 1 -- "$1"; }
 size() { if [ -e "$1" ]; then stat -c %s -- "$1"; else echo 0; fi; }
@@ -24,7 +28,7 @@ present() { if [ -e "$1" ]; then echo 1; else echo 0; fi; }
 read -r boot < /proc/sys/kernel/random/boot_id
 read -r uptime _ < /proc/uptime
 printf 'boot_id=%s\nuptime=%s\nstarted=%s\n' "$boot" "$uptime" "$(present started)"
-if [ ! -e started ] && is_hidden; then echo hidden=1; fi
+if [ -n "$hidden" ]; then echo hidden=1; fi
 if [ -e started ]; then
     read -r boot < started || boot=
     echo "boot_id_at_start=$boot"

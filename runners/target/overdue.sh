@@ -1,6 +1,6 @@
 # Before cancel.sh, where the deadline of $deadline_s seconds is over and the attempt's own guard has not ended it: it was
 # killed, or stopped. What was stopped goes on. A command that has ended is left to its wrapper, which may sum up for long.
-cd -- "$folder" 2> /dev/null && [ -e started ] || exit 0
+if [ -e "$folder/started" ]; then cd -- "$folder"; else enter_elsewhere; fi || exit 0
 identify
 kill -s CONT $(of_wrapper) 2> /dev/null || true
 if [ -e rc ]; then exit 0; fi

@@ -51,11 +51,22 @@ strays() {
     done
 }
 
-# The lock that such a process has open is not deleted: the files are somewhere, and may come back.
-is_hidden() {
-    note_sessions
-    for process in $(strays); do
-        case $(ls -ld "/proc/$process/fd/8" 2>&-) in *"/runs/$run/$number/lock") return 0 ;; esac
+# The attempt's own shells (wrapper, heart, witness), whatever its folder is called by now: their command lines have the
+# name that it had at the start.
+own_shells() {
+    ls -ld /proc/[0-9]*/fd/[58] 2>&- | while read -r line; do
+        case $line in */lock | *'/lock (deleted)') ;; *) continue ;; esac
+        process=${line%%/fd/* -> *}
+        words=$(tr '\0' '\n' 2>&- < "/proc/${process##*/}/cmdline") || continue
+        case $words in *"/runs/$run/$number
+"*) printf '%s ' "${process##*/}" ;; esac
+    done
+}
+
+# Go to where the attempt's files are by now, if they were moved and something of it works there still.
+enter_elsewhere() {
+    for process in $(own_shells) $(note_sessions; strays); do
+        if [ -e "/proc/$process/cwd/started" ] && cd "/proc/$process/cwd" 2>&-; then return 0; fi
     done
     return 1
 }

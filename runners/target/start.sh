@@ -24,6 +24,12 @@ for tool in flock setsid sha256sum timeout; do
         exit 3
     }
 done
+# A start whose answer was lost has begun it, and its folder was moved since. Only then is all of /proc read.
+may_be_elsewhere() {
+    [ ! -e "$folder/started" ] || return 1
+    [ ! -e "$work/runs" ] || { [ -e "$work/holder" ] && [ "$(cat -- "$work/holder")" = "$run $number" ]; }
+}
+if may_be_elsewhere && enter_elsewhere; then echo ALREADY_STARTED; exit 0; fi
 make_work
 mkdir -p -- "$folder" bin
 cd -- "$folder"
@@ -85,5 +91,5 @@ read -r boot < /proc/sys/kernel/random/boot_id
 # A disk that became full just now leaves an empty file, which would tell of a start.
 (set -C; echo "$boot" > started) || { rm -f started; exit 9; }
 # ksh closes higher descriptors in children unless told otherwise.
-setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" "$most_bytes" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
+setsid /bin/sh "$wrapper" "$folder" "$deadline_s" "$grace_s" "$most_bytes" "$keep_days" 6>&- 7>&7 8>&8 9>&9 < /dev/null > /dev/null 2>&1 &
 echo STARTED

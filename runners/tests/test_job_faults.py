@@ -70,7 +70,7 @@ def test_a_cancel_ends_a_load_that_leads_no_session_of_its_own_yet(tmp_path):
     slow.write_text(SLOW_SETSID.format(setsid=shutil.which("setsid")))
     slow.chmod(0o755)
     locks = "exec 7>> end.lock 8>> lock 9>> host.lock"
-    command = f"{locks}; exec sh {job.SCRIPTS / 'job.sh'} {folder} 0 1 1000000"
+    command = f"{locks}; exec sh {job.SCRIPTS / 'job.sh'} {folder} 0 1 1000000 0"
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     wrapper = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment, start_new_session=True)
     awaited(lambda: is_written(folder / "pid") or None, "the wrapper writes nothing down")
@@ -252,9 +252,10 @@ async def test_a_child_that_left_the_session_keeps_the_host_busy_until_it_is_can
     await bench.of(2).ended()
 
 
-async def test_nothing_of_a_job_is_left_after_it(bench):
+async def test_nothing_of_a_job_is_left_after_it_once_it_is_acknowledged(bench):
     await bench.start("sleep 0.1")
     await bench.ended()
+    await bench.acknowledge()
     await bench.until(lambda: _commands_in(bench.folder) == [])
     assert (await bench.look()).lock_held is False
 
@@ -323,6 +324,9 @@ ALIVE = Look("boot", 100.0, True, True, None, "measure", 99.0, 0, 0, False, Fals
         ({"cancelled": True}, False, "running"),
         ({"started": False, "lock_held": False, "boot_id_at_start": None}, True, "absent"),
         ({"started": False, "lock_held": False, "acknowledged": True}, False, "lost"),
+        ({"is_hidden": True}, False, "running"),
+        ({"is_hidden": True, "lock_held": False, "returncode": 0}, False, "finished"),
+        ({"is_hidden": True, "lock_held": False}, True, "lost"),
     ],
 )
 def test_the_verdict_follows_the_evidence(changes, suspected, expected):
@@ -356,8 +360,3 @@ def test_a_command_is_overdue_half_a_minute_after_its_deadline_by_the_clock_of_i
     changes, deadline_s, expected
 ):
     assert replace(ALIVE, **changes).is_overdue(deadline_s) == expected
-
-
-def test_what_works_in_a_folder_that_is_elsewhere_is_running_whatever_else_is_missing():
-    hidden = replace(ALIVE, started=False, lock_held=False, boot_id_at_start=None, is_hidden=True)
-    assert judge(hidden, suspected=True, boot_id_at_start="boot").state == "running"

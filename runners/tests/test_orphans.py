@@ -172,6 +172,7 @@ async def test_a_load_whose_heart_was_killed_or_stopped_is_ended_by_who_looks_af
         await asyncio.sleep(0.5)
     assert look.uptime_s - look.begin_uptime_s > DEADLINE_S + 1
     await end_overdue(bench)
+    await bench.acknowledge()
     await bench.until(lambda: not in_folder(bench))
     outputs = (await bench.collect()).outputs
     assert (outputs.returncode, outputs.files["overdue"].strip()) == (128 + signal.SIGTERM, b"%d" % DEADLINE_S)
@@ -238,7 +239,7 @@ def test_a_job_whose_lock_was_deleted_in_its_first_moment_keeps_to_its_deadline(
         (tmp_path / name).write_text(text)
     wrapper = Path(job.__file__).parent / "target" / "job.sh"
     locks = "exec 7>> end.lock 8>> lock 9>> host.lock; rm lock host.lock"
-    started = subprocess.Popen(["setsid", "sh", "-c", f"{locks}; exec sh {wrapper} . 5 1 1000"], cwd=tmp_path)
+    started = subprocess.Popen(["setsid", "sh", "-c", f"{locks}; exec sh {wrapper} . 5 1 1000 0"], cwd=tmp_path)
     try:
         started.wait(PATIENCE_S)
     finally:
@@ -255,7 +256,7 @@ async def test_a_load_whose_work_directory_was_moved_goes_on_and_is_collected_on
     bench.work.rename(moved)
     assert not await job.wait_for_end(bench.connections, bench.target, bench.attempt, timeout_s=1)
     look = await bench.look()
-    assert (look.started, look.is_hidden) == (False, True)
+    assert (look.started, look.is_hidden) == (True, True)
     assert judge(look, suspected=True, boot_id_at_start=None).state == "running"
     assert await put_back(bench.connections, bench.target, str(bench.work)) == ""
     cluster = Cluster("clusters/own", "mark", "/usr/bin", "bench")

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from benchhub.bench.models import Hold, Watch
 from benchhub.bench.queue import queue
 from tests.faults import rows
 from tests.faults.cancels import cancel, is_cancelled_within, loads_on
-from tests.faults.rig import until
+from tests.faults.rig import kill, until
 
 pytestmark = pytest.mark.target
 BEATS_S = 60  # two beats of 15 s, what ends slowly, and a busy machine
@@ -117,34 +118,79 @@ def until_measured(site, run) -> None:
     until(lambda: rows.state(run) == "running" and log.exists() and b"progress:" in log.read_bytes())
 
 
-@pytest.fixture
-def moved(rig, site, system):
-    """A run under way whose folder was moved with all others, the run after it, and where the folders are now."""
-    rig.both()
-    runs = rows.queue(system, 2, duration_s=40)
-    until_measured(site, runs[0])
+def move_the_folders(rig, site, run) -> Path:
+    """Return where the folder of the run is now."""
     place = site.machine.work_directory / "runs"
     elsewhere = rig.account.make_folder(place.with_name("moved")) / "runs"
     place.rename(elsewhere)
+    return elsewhere / site.folder(run).relative_to(place)
+
+
+def move_the_work_directory(rig, site, run) -> Path:
+    del rig
+    place = site.machine.work_directory
+    elsewhere = place.with_name(f"{place.name}-moved")
+    place.rename(elsewhere)
+    return elsewhere / site.folder(run).relative_to(place)
+
+
+def move_its_own_folder(rig, site, run) -> Path:
+    del rig
+    folder = site.folder(run)
+    return folder.rename(folder.with_name("moved"))
+
+
+@pytest.fixture
+def moved(rig, site, system):
+    """The worker, a run under way whose folder was moved with all others, the run after it, and the folder now."""
+    worker = rig.both()
+    runs = rows.queue(system, 2, duration_s=40)
+    until_measured(site, runs[0])
+    folder = move_the_folders(rig, site, runs[0])
     until(lambda: "folder is not where it was" in contact_error(runs[0]))
     assert [rows.state(run) for run in runs] == ["running", "queued"]
-    return *runs, elsewhere
+    return worker, *runs, folder
 
 
-def test_a_load_that_ended_while_its_folder_was_elsewhere_is_collected_once_that_is_back(rig, site, moved, ends_once):
-    first, after, elsewhere = moved
-    until(lambda: contact_error(first).startswith("Its load has ended"), 40 + BEATS_S)
+@pytest.mark.parametrize("is_over", [False, True], ids=["under the load", "after it"])
+@pytest.mark.parametrize("fault", [move_the_folders, move_the_work_directory, move_its_own_folder])
+def test_a_load_that_ended_while_no_worker_looked_is_collected_from_where_its_folder_was_moved_to(
+    rig, site, system, ends_once, fault, is_over
+):
+    worker = rig.both()
+    runs = rows.queue(system, 2, duration_s=10, attempts_if_lost=2)
+    until_measured(site, runs[0])
+    kill(worker)
+    ended = site.folder(runs[0]) / "rc"
+    if is_over:
+        until(ended.exists)
+        fault(rig, site, runs[0])
+    else:
+        until((fault(rig, site, runs[0]) / "rc").exists)
+    rig.worker()
+    ends_once(runs)
+
+
+def test_a_load_that_ended_in_a_folder_to_which_nothing_leads_is_collected_once_that_is_back(
+    rig, site, moved, ends_once
+):
+    worker, first, after, folder = moved
+    kill(worker)
+    until((folder / "rc").exists)
+    os.kill(int((folder / "witness").read_text()), signal.SIGKILL)
+    rig.worker()
+    until(lambda: contact_error(first).startswith("Its load has ended"))
     time.sleep(rig.lease_s)  # several looks
     assert [rows.state(run) for run in (first, after)] == ["running", "queued"]
     place = site.machine.work_directory / "runs"
     assert not place.exists()
-    elsewhere.rename(place)
+    folder.parent.parent.rename(place)
     until(lambda: contact_error(first) == "")
     ends_once([first, after])
 
 
 def test_a_load_whose_folder_was_moved_is_cancelled_where_it_is_now(site, moved):
-    first, after, _ = moved
+    _, first, after, _ = moved
     cancel(after)
     cancel(first)
     is_cancelled_within(first, site, BEATS_S)

@@ -60,8 +60,8 @@ FOLDER_GONE = (
     " load there was ended."
 )
 HIDDEN = (
-    "Its load goes on, but its folder is not where it was: put the work directory back to where it was on the host, or"
-    " cancel the run."
+    "Its load goes on, but its folder is not where it was: its results are collected from where it is by then. Put the"
+    " work directory back to where it was on the host before the load ends: the next run would make another one."
 )
 AWAITED = (
     "Its load has ended, and its folder is not where it was: put the work directory back to where it was on the host by"
@@ -232,7 +232,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
         live_log.keep(run, "out", look.out_from, look.out_chunk)
         observed: dict[str, Any] = {
             **CONTACT,
-            "contact_error": HIDDEN if look.is_hidden else "",
+            "contact_error": HIDDEN if look.is_hidden and state == "running" else "",
             "step": look.step,
             "progress_offset": look.err_from + len(look.chunk),
             "out_offset": look.out_from + len(look.out_chunk),

@@ -16,7 +16,8 @@ from .contract import Job, Looked
 from .server import put_back_settings
 
 SECOND_LOOK_S = 0.5
-# Time for a person to put a folder back that was moved under a load; other runs wait for the host meanwhile.
+# Time for a person to put a folder back that was moved, where nothing works in it any more that would lead to it. Other
+# runs wait for the host meanwhile.
 PUT_BACK_WITHIN = timedelta(hours=4)
 OVERDUE = (
     "It had not ended within its deadline of {}, and what was to end it on its host had been killed there. BenchHub"
