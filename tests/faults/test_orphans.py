@@ -6,12 +6,14 @@ import os
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from benchhub.bench.models import Hold, Watch
 from benchhub.bench.queue import queue
+from runners.tests.processes import wrapper_ended
 from tests.faults import rows
 from tests.faults.cancels import cancel, is_cancelled_within, loads_on
 from tests.faults.rig import kill, until
@@ -140,6 +142,16 @@ def move_its_own_folder(rig, site, run) -> Path:
     return folder.rename(folder.with_name("moved"))
 
 
+def kill_all_that_stay(folder: Path) -> None:
+    """Kill what works in the folder of a load that has ended: its witness first, which would begin another pause."""
+    until(lambda: wrapper_ended(folder))
+    os.kill(int((folder / "witness").read_text()), signal.SIGKILL)
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "cwd").readlink() == folder:
+                os.kill(int(process.name), signal.SIGKILL)
+
+
 @pytest.fixture
 def moved(rig, site, system):
     """The worker, a run under way whose folder was moved with all others, the run after it, and the folder now."""
@@ -177,7 +189,7 @@ def test_a_load_that_ended_in_a_folder_to_which_nothing_leads_is_collected_once_
     worker, first, after, folder = moved
     kill(worker)
     until((folder / "rc").exists)
-    os.kill(int((folder / "witness").read_text()), signal.SIGKILL)
+    kill_all_that_stay(folder)
     rig.worker()
     until(lambda: contact_error(first).startswith("Its load has ended"))
     time.sleep(rig.lease_s)  # several looks
