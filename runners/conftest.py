@@ -31,6 +31,7 @@ from runners.ssh import Connections, Target
 from runners.tests.patience import PATIENCE_S, widen
 from runners.tests.processes import until_wrapper_ended
 from runners.verdict import Look
+from tests import places
 
 SSHD = "/usr/sbin/sshd"
 # A load that goes on until its test calls `release`, or has forgotten it.
@@ -95,7 +96,15 @@ def login(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
     if os.geteuid() != 0:
         yield Login(getpass.getuser(), tmp_path_factory.mktemp("home"), is_scratch=False)
         return
+    places.reap_machine()
+    with places.held(places.USERS) as folder:
+        yield from _scratch_user(folder)
+
+
+def _scratch_user(folder: Path) -> Iterator[Login]:
+    """Make a user whose name stands in the folder as long as there is one."""
     username = f"bhtest{secrets.token_hex(3)}"
+    (folder / places.USERNAME).write_text(username)
     home = Path("/tmp") / username
     options = ["--system", "--create-home", "--home-dir", str(home), "--shell", "/bin/bash"]
     subprocess.run(["useradd", *options, username], check=True)
@@ -190,10 +199,11 @@ def make_daemon(login: Login) -> Iterator[Callable[[], Daemon]]:
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     made: list[Daemon] = []
+    folders = contextlib.ExitStack()
 
     def make() -> Daemon:
-        folder = Path("/tmp") / f"bhsshd{secrets.token_hex(4)}"
-        folder.mkdir(mode=0o755)
+        folder = folders.enter_context(places.held(places.DAEMONS))
+        folder.chmod(0o755)
         daemon = Daemon(folder, free_port(), login.username, make_key_pair("tests"))
         daemon.make_host_key()
         made.append(daemon)
@@ -202,7 +212,7 @@ def make_daemon(login: Login) -> Iterator[Callable[[], Daemon]]:
     yield make
     for daemon in made:
         daemon.stop()
-        shutil.rmtree(daemon.folder)
+    folders.close()
 
 
 @pytest.fixture(scope="session")

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
+import pwd
+import re
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchhub.embedded import proc
 from benchhub.embedded.processes import stop_leftovers
 
 LOCK = "held.lock"
 SERVERS, CLONES = "benchhub-test-", "benchhub-clone-"
+# What root's tests make on the machine: helpers that may change its settings, daemons, users.
+HELPERS, DAEMONS, USERS = "benchhub-helper-", "benchhub-sshd-", "benchhub-user-"
+USERNAME = "username"
 PATIENCE_S = 120
 
 
@@ -40,6 +49,8 @@ def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
     for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{LOCK}"):
         # Somebody holds it, another user's it is, or another session was quicker.
         with contextlib.suppress(OSError), lock.open() as ours:
+            if not _is_ours(lock.parent):
+                continue
             fcntl.flock(ours, fcntl.LOCK_EX | fcntl.LOCK_NB)
             end(lock.parent)
             shutil.rmtree(lock.parent, ignore_errors=True)
@@ -47,10 +58,48 @@ def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
     return folders
 
 
+def _is_ours(folder: Path) -> bool:
+    """Tell whether nobody else can have written what is there: it says what is ended and removed."""
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
 def main() -> None:
-    """Remove what sessions that were killed have left among the temporary folders, for `make clean`."""
-    for folder in [*reap(SERVERS, end_servers), *reap(CLONES, end_demonstration)]:
+    """Remove what sessions that were killed have left on this machine, for `make clean`."""
+    for folder in [*reap(SERVERS, end_servers), *reap(CLONES, end_demonstration), *reap_machine()]:
         print(f"Removed {folder}, which tests that were ended had left.")
+
+
+def reap_machine() -> list[Path]:
+    """End what root's tests have left; users last, as the others run as them."""
+    return [*reap(HELPERS, end_helper), *reap(DAEMONS, end_daemon), *reap(USERS, end_user)]
+
+
+def end_helper(folder: Path) -> None:
+    """Put settings of the machine back, and take away what may change them."""
+    for program in folder.glob("*/helper"):
+        version = re.search(r"^version=(\d+)$", program.read_text(), re.MULTILINE)
+        words = ["/bin/sh", str(program), "restore", version[1] if version else ""]
+        subprocess.run(words, capture_output=True, timeout=PATIENCE_S, check=False)
+        Path("/etc/sudoers.d", program.parent.name).unlink(missing_ok=True)
+
+
+def end_daemon(folder: Path) -> None:
+    """End the daemon whose configuration lies there."""
+    for pid in proc.pids():
+        if any(word.startswith(f"{folder}/") for word in proc.command_line(pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def end_user(folder: Path) -> None:
+    """Remove the user whose name stands there, with all that it runs and owns in its home directory."""
+    username = (folder / USERNAME).read_text()
+    with contextlib.suppress(KeyError):
+        entry = pwd.getpwnam(username)
+        subprocess.run(["pkill", "-KILL", "-U", str(entry.pw_uid)], check=False)
+        subprocess.run(["userdel", "--force", username], capture_output=True, check=False)
+        shutil.rmtree(entry.pw_dir, ignore_errors=True)
 
 
 def end_servers(folder: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -171,3 +173,54 @@ def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothin
     assert not held.exists()
     for child in (*children, job):
         child.process.wait(60)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users and helpers")
+def test_a_helper_that_a_killed_session_left_puts_back_what_it_changed_and_is_gone() -> None:
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    (left / places.LOCK).touch()
+    helper = left / "bhos"
+    helper.mkdir()
+    (helper / "helper").write_text(f'version=7\n[ "$1 $2" = "restore $version" ] && touch {left}.restored\n')
+    assert places.reap(left.name, places.end_helper) == [left]
+    restored = Path(f"{left}.restored")
+    assert restored.exists() and not left.exists()
+    restored.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users and helpers")
+def test_a_user_that_a_killed_session_left_is_removed_with_what_it_runs() -> None:
+    username = f"bhtest{secrets.token_hex(3)}"
+    home = Path("/tmp") / username
+    subprocess.run(["useradd", "--system", "--create-home", "--home-dir", str(home), username], check=True)
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    (left / places.LOCK).touch()
+    (left / places.USERNAME).write_text(username)
+    running = subprocess.Popen(["sleep", "600"], user=username)
+    assert places.reap(left.name, places.end_user) == [left]
+    assert running.wait(60) == -signal.SIGKILL
+    assert not home.exists() and not left.exists()
+    with pytest.raises(KeyError):
+        pwd.getpwnam(username)
+
+
+def test_what_others_may_have_written_is_left_alone() -> None:
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    (left / places.LOCK).touch()
+    left.chmod(0o777)
+    ended: list[Path] = []
+    assert places.reap(left.name, ended.append) == [] and left.exists()
+    left.chmod(0o755)
+    assert places.reap(left.name, ended.append) == [left] == ended
+
+
+def test_a_daemon_that_a_killed_session_left_is_ended() -> None:
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    (left / places.LOCK).touch()
+    words = [sys.executable, "-c", "import time; time.sleep(600)", f"{left}/sshd_config"]
+    ended, other = subprocess.Popen(words), subprocess.Popen([*words[:3], f"{left}x/sshd_config"])
+    assert places.reap(left.name, places.end_daemon) == [left]
+    assert ended.wait(60) == -signal.SIGKILL
+    assert other.poll() is None
+    other.kill()
+    other.wait()

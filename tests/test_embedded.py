@@ -269,3 +269,20 @@ def test_the_folder_of_root_s_servers_lets_their_user_in_whatever_root_s_umask(
         os.umask(before)
     assert account.home.stat().st_mode & 0o777 == 0o710 and account.home.stat().st_gid == account.gid
     assert account.home.parent.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no folder outside the clone")
+def test_the_folder_of_a_clone_that_was_removed_goes_unless_something_works_there(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(accounts, "PRIVATE_PARENT", tmp_path / "private")
+    clones = [tmp_path / name for name in ("gone", "busy", "present", "ours")]
+    for clone in clones:
+        clone.mkdir()
+        accounts.for_clone(clone)
+    folders = [accounts.private_folder(clone) for clone in clones]
+    for clone in clones[:2]:
+        clone.rmdir()
+    with subprocess.Popen(["sleep", "600"], cwd=folders[1]) as busy:
+        removed = accounts.remove_private(clones[3])
+        busy.kill()
+    assert sorted(removed) == sorted(map(str, (folders[0], folders[3])))
+    assert folders[1].exists() and folders[2].exists()

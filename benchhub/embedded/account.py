@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchhub.embedded import EmbeddedError
+from benchhub.embedded import EmbeddedError, proc
 
 SYSTEM_USER = "benchhub-demo"
 SYSTEM_USER_COMMENT = "Made by BenchHub; make clean removes it"
 PRIVATE_PARENT = Path("/var/lib/benchhub-demo")
+CLONE_FILE = "clone"
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,30 @@ def nameless_text(uid: int) -> str:
 def remove_private(clone: Path) -> list[str]:
     """Remove what root's account left on the machine for this clone, and return its names for people."""
     removed = []
-    folder = private_folder(clone)
-    if folder.exists():
-        shutil.rmtree(folder)
-        removed.append(str(folder))
+    for folder in (private_folder(clone), *_abandoned()):
+        if folder.exists():
+            shutil.rmtree(folder)
+            removed.append(str(folder))
     if PRIVATE_PARENT.exists() and not any(PRIVATE_PARENT.iterdir()):
         PRIVATE_PARENT.rmdir()
     if not PRIVATE_PARENT.exists() and _is_ours(SYSTEM_USER):
         _run("userdel", SYSTEM_USER)
         removed.append(f"user {SYSTEM_USER}")
     return removed
+
+
+def _abandoned() -> list[Path]:
+    """Return the folders whose clone was removed without `make clean`, and in which nothing works any more."""
+    notes = PRIVATE_PARENT.glob(f"*/{CLONE_FILE}")
+    gone = [note.parent for note in notes if not Path(os.fsdecode(note.read_bytes())).exists()]
+    return [folder for folder in gone if not any(_works_in(folder, pid) for pid in proc.pids())]
+
+
+def _works_in(folder: Path, pid: int) -> bool:
+    try:
+        return Path(os.readlink(f"/proc/{pid}/cwd")).is_relative_to(folder)
+    except OSError:  # it has ended
+        return False
 
 
 def _for_root(clone: Path) -> Account:
@@ -119,6 +134,7 @@ def _for_root(clone: Path) -> Account:
         folder.mkdir(exist_ok=True)
         folder.chmod(mode)  # whatever root's umask is
     os.chown(home, 0, entry.pw_gid)
+    (home / CLONE_FILE).write_bytes(os.fsencode(clone.resolve()))
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, home)
 
 

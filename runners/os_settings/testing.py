@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pwd
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from .names import SETTINGS
 from .script import VERSION, helper_text
@@ -126,15 +128,27 @@ class RootHelper:
 
 @contextlib.contextmanager
 def settings_guarded(*names: str) -> Iterator[dict[str, str]]:
-    """Give the values of settings of this machine, one test at a time, and write them back whatever happens."""
-    with Path("/run/benchhub-tests.lock").open("w") as lock:
+    """Give the values of settings of this machine, one test at a time, and write them back whatever happens.
+
+    They stand in the lock's file meanwhile: the next who takes it writes back what a killed session did not.
+    """
+    with Path("/run/benchhub-tests.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        _write_back(lock)
         values = {name: value(name) for name in names}
+        lock.write(json.dumps(values))
+        lock.flush()
         try:
             yield values
         finally:
-            for name, before in values.items():
-                Path(SETTINGS[name].files[0]).write_text(before)
+            _write_back(lock)
+
+
+def _write_back(lock: IO[str]) -> None:
+    lock.seek(0)
+    for name, before in json.loads(lock.read() or "{}").items():
+        Path(SETTINGS[name].files[0]).write_text(before)
+    lock.truncate(0)
 
 
 def value(name: str) -> str:

@@ -24,6 +24,7 @@ from runners.ssh import RemoteFailure
 from runners.tests.patience import LONG
 from runners.tests.processes import is_written
 from runners.tools.layers import with_layer
+from tests import places
 
 NAMES = ("vm.dirty_expire_centisecs", "vm.dirty_ratio", "transparent_hugepage")
 pytestmark = [pytest.mark.target, pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")]
@@ -39,12 +40,14 @@ def before():
 @pytest.fixture
 def helper(daemon, monkeypatch, before):
     assert before
-    made = RootHelper(Path("/tmp") / f"bhos{secrets.token_hex(4)}", daemon.username)
-    monkeypatch.setattr(script, "COMMAND", made.command)
-    monkeypatch.setattr(script, "STATE_FOLDER", str(made.state))
-    yield made
-    made.restore()
-    made.remove()
+    with places.held(places.HELPERS) as folder:
+        folder.chmod(0o755)
+        made = RootHelper(folder / f"bhos{secrets.token_hex(4)}", daemon.username)
+        monkeypatch.setattr(script, "COMMAND", made.command)
+        monkeypatch.setattr(script, "STATE_FOLDER", str(made.state))
+        yield made
+        made.restore()
+        made.remove()
 
 
 async def spec_with(driver, os_settings, **changes):

@@ -16,6 +16,7 @@ from benchhub.catalog.instances.clusters.settings import refusals
 from benchhub.catalog.models import Cluster, Configuration, DataSet, Host, Instance, Workload
 from runners.os_settings import script
 from runners.os_settings.testing import RootHelper, settings_guarded, value
+from tests import places
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -193,8 +194,9 @@ def test_a_settings_file_of_a_run_is_shown_as_of_its_last_start(own, worker, exp
 @pytest.fixture
 def os_helper(host, monkeypatch):
     """Return root's helper on the host, and how vm.swappiness stands there; nobody else's test changes it meanwhile."""
-    with settings_guarded("vm.swappiness") as before:
-        helper = RootHelper(Path("/tmp") / f"bhos{secrets.token_hex(4)}", host.username)
+    with settings_guarded("vm.swappiness") as before, places.held(places.HELPERS) as folder:
+        folder.chmod(0o755)
+        helper = RootHelper(folder / f"bhos{secrets.token_hex(4)}", host.username)
         monkeypatch.setattr(script, "COMMAND", helper.command)
         monkeypatch.setattr(script, "STATE_FOLDER", str(helper.state))
         Host.objects.filter(pk=host.pk).update(facts={**host.facts, "os_settings": script.VERSION})

@@ -1,6 +1,5 @@
 """Builds on a real host: they take their turn, hold the host, survive workers, and end among its programs."""
 
-import shutil
 import time
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +26,7 @@ from benchhub.catalog.models import (
     SourceBuildLog,
 )
 from runners.builds.testing import make_source, make_tarball
+from tests import places
 
 pytestmark = [pytest.mark.django_db, pytest.mark.target]
 
@@ -58,13 +58,14 @@ class Site:
 
 
 @pytest.fixture
-def site(host, tmp_path_factory):
-    folder = Path("/tmp") / f"bhsource-{tmp_path_factory.mktemp('x').parent.name}-{time.monotonic_ns()}"
-    folder.mkdir()
-    sha256 = make_tarball(make_source(folder / "postgresql", folder / "blocker"), folder / "source.tgz")
-    folder.chmod(0o777)
-    yield Site(host, folder, sha256)
-    shutil.rmtree(folder)
+def site(host):
+    with places.held(places.SERVERS) as held:
+        held.chmod(0o755)
+        folder = held / "source"
+        folder.mkdir()
+        sha256 = make_tarball(make_source(folder / "postgresql", folder / "blocker"), folder / "source.tgz")
+        folder.chmod(0o777)
+        yield Site(host, folder, sha256)
 
 
 def until(build, *states, is_step=""):
