@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from runners.contract import Measure
+
 # A report is late by less than so many intervals, or not by whole ones.
 MOST_LATE, ON_TIME_S = 3, 0.05
 # While a machine stands still, no more ends than in the interval before and at its end.
@@ -68,6 +70,11 @@ def reports_interval_s(times_s: Sequence[float]) -> int:
     steps_s = [after_s - before_s for before_s, after_s in pairwise(times_s)]
     whole = Counter(round(step_s) for step_s in steps_s if abs(step_s - round(step_s)) < WHOLE_S and round(step_s))
     return min(whole, key=lambda step_s: (-whole[step_s], step_s), default=1)
+
+
+def interval_measures(times_s: Sequence[float]) -> dict[str, Measure]:
+    """Return the seconds between reports as a measure, by which values that are alike are told from one that lasted."""
+    return {"report_interval_s": Measure(reports_interval_s([0.0, *times_s]), "s")} if times_s else {}
 
 
 def columns(reports: Sequence[Report]) -> dict[str, list[float | None]]:

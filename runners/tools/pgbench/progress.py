@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, zip_longest
 
-from runners.contract import Doubt, Series
+from runners.contract import Doubt, Measure, Series
 from runners.tools import gaps
 from runners.tools.moments import Moment
 from runners.tools.printed import LONGEST_LINE, unread_remarks
@@ -83,6 +83,11 @@ class Progress:
     def is_of_unknown_length(self) -> bool:
         """Tell whether nothing says for how many seconds its single report stands, as its time is since 1970."""
         return self.has_epochs and len(self.times_s) == 1
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """Return for how many seconds each stands, where that is known."""
+        return {} if self.is_of_unknown_length else gaps.interval_measures(self.times_s)
 
     @property
     def series_in_time(self) -> tuple[Series, ...]:

@@ -297,7 +297,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**measures, **pgbench_log.measures(reduction, histograms)},
+        measures={**measures, **reports.measures, **pgbench_log.measures(reduction, histograms)},
         series=(
             *reports.series_in_time,
             *_percentile_series(outputs, reports),

@@ -282,7 +282,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         outcome="succeeded",
         reason="",
         parser=PARSER,
-        measures={**measures, **_percentiles(text, histogram)},
+        measures={**measures, **gaps.interval_measures(progress.times_s), **_percentiles(text, histogram)},
         series=progress.series,
         has_late_reports=not gaps.are_punctual(progress.times_s),
         histograms=(histogram,) if histogram else (),

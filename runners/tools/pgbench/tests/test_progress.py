@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from runners.contract import Outputs, RunResult
+from runners.contract import Measure, Outputs, RunResult
 from runners.tools.pgbench import progress
 from runners.tools.pgbench.testing import PGBENCH, UNLOGGED, printing, recorded, series
 
@@ -42,6 +42,14 @@ def test_times_since_1970_say_when_the_run_started() -> None:
 def test_a_report_every_five_seconds_is_for_five_seconds_also_with_times_since_1970() -> None:
     text = lines(("1700000005.000", "10.0"), ("1700000010.000", "20.0"))
     assert series(parsed(summary(150, 15.0), text))["tps"] == (10,) * 5 + (20,) * 5
+
+
+def test_how_many_seconds_a_report_stands_for_is_a_measure_however_alike_they_are() -> None:
+    alike = lines(("2.0", "1.0"), ("4.0", "1.0"), ("6.0", "1.0"))
+    assert parsed(summary(6, 1.0), alike).measures["report_interval_s"] == Measure(2, "s")
+    assert parsed(summary(6, 1.0), lines(("5.0", "1.0"))).measures["report_interval_s"].value == 5
+    for stderr in ("", lines(("1700000005.000", "1.0"))):
+        assert "report_interval_s" not in parsed(summary(6, 1.0), stderr).measures
 
 
 def test_a_single_report_with_its_time_since_1970_stands_for_nobody_knows_how_many_seconds() -> None:

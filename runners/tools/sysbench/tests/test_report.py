@@ -68,7 +68,7 @@ def test_0_5_prints_milliseconds_an_approximate_percentile_and_its_sum_in_second
     assert values(result) == {
         "tps": 100, "transactions": 400, "queries": 8000, "ignored_errors": 1, "reconnects": 0, "latency_min_ms": 5,
         "latency_average_ms": 20, "latency_max_ms": 60, "latency_sum_ms": 8000, "latency_p95_ms": 28, "measured_s": 4,
-        "reported_clients": 2,
+        "reported_clients": 2, "report_interval_s": 2,
     }  # fmt: skip
     assert series(result) == {
         "tps": (90, 90, 110, 110), "reads_per_s": (1260, 1260, 1540, 1540), "writes_per_s": (360, 360, 440, 440),
