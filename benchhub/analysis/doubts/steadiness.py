@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 
 from benchhub.analysis.statistics.student import t_outside
+
+from .chance import CHANCE, Chance
 
 FEWEST = 20
 BATCHES = 10
@@ -20,9 +21,7 @@ WARM_UP_ERRORS = 4.0
 TREND_PERCENT = 5.0
 TREND_P = 0.01
 VARIATION_PERCENT = 20.0
-# Transactions that come one by one, at random, differ in number by the root of it: how far beyond that, in standard
-# errors of the variance, is no chance; and how many that are missing are none (once in 3 million).
-CHANCE_ERRORS, FEWEST_MISSED = 4.0, 15.0
+POISSON = Chance()
 
 Span = tuple[float, float]
 
@@ -68,9 +67,10 @@ class Steadiness:
         return self.variation_percent > VARIATION_PERCENT and self.is_beyond_chance
 
 
-def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness | None:
+def of_series(values: Sequence[float | None], step_s: float = 1.0, chance: Chance = POISSON) -> Steadiness | None:
     """Return the steadiness of a series of throughput, one value per `step_s` seconds; unknown ones are left out.
 
+    `chance` says how much numbers of transactions vary by themselves, and of how many seconds each report is.
     None with fewer than 20 known values, or if all are 0: too little to judge by.
     """
     places = [place for place, value in enumerate(values) if value is not None]
@@ -78,7 +78,7 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
     if len(numbers) < FEWEST or not any(numbers):
         return None
     mean = statistics.fmean(numbers)
-    stalls = _stalls(numbers, step_s)
+    stalls = _stalls(numbers, step_s, chance)
     return Steadiness(
         seconds=len(numbers) * step_s,
         variation_percent=100 * statistics.stdev(numbers) / mean,
@@ -86,14 +86,14 @@ def of_series(values: Sequence[float | None], step_s: float = 1.0) -> Steadiness
         trend=_trend(numbers),
         stalls_s=tuple((end - begin) * step_s for begin, end in stalls),
         stall_spans_s=tuple((places[begin] * step_s, (places[end - 1] + 1) * step_s) for begin, end in stalls),
-        is_beyond_chance=_is_beyond_chance(numbers, step_s),
+        is_beyond_chance=_is_beyond_chance(numbers, step_s, chance),
     )
 
 
-def _is_beyond_chance(values: Sequence[float], step_s: float) -> bool:
-    """Tell whether numbers of transactions vary more than those of a Poisson process, whose variance is their mean."""
-    dispersion = step_s * statistics.variance(values) / statistics.fmean(values)
-    return dispersion > 1 + CHANCE_ERRORS * math.sqrt(2 / (len(values) - 1))
+def _is_beyond_chance(values: Sequence[float], step_s: float, chance: Chance) -> bool:
+    """Tell whether numbers of transactions vary more than by chance: a rate is that of all seconds of its report."""
+    dispersion = max(step_s, chance.interval_s) * statistics.variance(values) / statistics.fmean(values)
+    return dispersion > chance.most_dispersion(len(values) * step_s)
 
 
 def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
@@ -110,7 +110,7 @@ def _warm_up(values: Sequence[float], step_s: float) -> WarmUp | None:
     steady, distance = statistics.fmean(rest), abs(start - statistics.fmean(rest))
     error = statistics.stdev(rest) * (_variance_factor(rest) / end) ** 0.5
     is_near = distance < WARM_UP_PERCENT / 100 * steady or distance < WARM_UP_ERRORS * error
-    if not steady or is_near or distance * end * step_s < FEWEST_MISSED:
+    if not steady or is_near or distance * end * step_s < CHANCE:
         return None
     return WarmUp(end * step_s, 100 * start / steady)
 
@@ -140,11 +140,16 @@ def _trend(values: Sequence[float]) -> Trend | None:
     return Trend(change, t_outside(slope / error, BATCHES - 2) if error else 0.0)
 
 
-def _stalls(values: Sequence[float], step_s: float) -> list[tuple[int, int]]:
-    """Return the first value of each stall, and the first one after it; of few transactions none that chance makes."""
-    usual = statistics.median(values)
+def _stalls(values: Sequence[float], step_s: float, chance: Chance) -> list[tuple[int, int]]:
+    """Return the first value of each stall, and the first one after it; of few transactions none that chance makes.
+
+    The first transactions of a closed loop end after a latency.
+    """
+    usual, begun_s = statistics.median(values), chance.loop.latency_s if chance.loop else 0.0
     low = runs_of([value < STALL_SHARE * usual for value in values])
-    return [(begin, end) for begin, end in low if (end - begin) * step_s * usual >= FEWEST_MISSED]
+    lengths_s = [max(0.0, (end - begin) * step_s - (0.0 if begin else begun_s)) for begin, end in low]
+    are_stalls = chance.stalls(lengths_s, usual, len(values) * step_s)
+    return [span for span, is_stall in zip(low, are_stalls, strict=True) if is_stall]
 
 
 def runs_of(flags: Sequence[bool]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from benchhub.analysis.doubts import steadiness
+from benchhub.analysis.doubts.chance import Chance, ClosedLoop
 from benchhub.analysis.doubts.checks.rates import LONGEST_GAPS
 from benchhub.analysis.doubts.doubt import Doubt
 from benchhub.analysis.doubts.verdict import RunFacts
@@ -19,13 +20,17 @@ CHECKPOINTS = {"pg_stat_checkpointer": ("num_timed", "num_requested"),
                "pg_stat_bgwriter": ("checkpoints_timed", "checkpoints_req")}  # fmt: skip
 # What of the transactions that were due came to an end of any kind.
 BEGUN = ("transactions", "failed_transactions", "skipped_transactions")
+# By how many standard errors transactions that are due at random are no sooner.
+SCHEDULE_ERRORS = 6.0
+LOOP = ("tps", "latency_average_ms", "latency_stddev_ms")
+Throughput = tuple[Sequence[float | None], float]
 
 
 def facts(
     run: Run,
     doubts: Iterable[Doubt],
     measures: Mapping[str, float],
-    series: tuple[Sequence[float | None], float] | None,
+    series: Throughput | None,
     deltas: Mapping[str, Any],
 ) -> RunFacts:
     """Return the facts for the verdict.
@@ -35,11 +40,13 @@ def facts(
     transactions = measures.get("transactions")
     expectation = tools.get(run.spec["tool"]).expectation(run.spec.get("parameters") or {})
     is_steady = expectation.is_steady
+    interval_s = _report_interval_s(measures, series) if series else 0.0
+    chance = Chance(interval_s, _closed_loop(expectation, measures))
     return RunFacts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
         doubts=tuple(doubts),
-        steadiness=steadiness.of_series(*series) if series and is_steady else None,
+        steadiness=steadiness.of_series(*series, chance) if series and is_steady else None,
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
@@ -49,29 +56,53 @@ def facts(
         throttle_events=_throttled(deltas),
         blocks_read=deltas.get("pg_stat_database", {}).get("blks_read"),
         covered_s=len(series[0]) * series[1] if series else None,
-        unreported_s=_unreported_s(run, expectation, measures, series) if series else 0.0,
+        unreported_s=_unreported_s(run, expectation, measures, interval_s) - series[1] if series else 0.0,
         is_steady=is_steady,
         settings_changed=deltas.get("settings_changed", ()),
     )
 
 
-def _unreported_s(
-    run: Run, expectation: Expectation, measures: Mapping[str, float], series: tuple[Sequence[float | None], float]
-) -> float:
+def _report_interval_s(measures: Mapping[str, float], series: Throughput) -> float:
+    """Return the seconds between reports: of results that do not say them, for how long the values stay the same."""
+    values, step_s = series
+    equal_s = step_s * min((len(list(equal)) for _, equal in groupby(values)), default=1)
+    return max(step_s, measures.get("report_interval_s", equal_s))
+
+
+def _closed_loop(expectation: Expectation, measures: Mapping[str, float]) -> ClosedLoop | None:
+    """Return rate and latencies of clients that do nothing else than wait; None where they do, or it is not known."""
+    is_open = expectation.is_rate_limited or expectation.connects_each or expectation.longest_pause_ms
+    if is_open or measures.get("failed_transactions") or not all(measures.get(name) for name in LOOP[:2]):
+        return None
+    if LOOP[-1] not in measures:
+        return None
+    tps, average_ms, stddev_ms = (measures[name] for name in LOOP)
+    return ClosedLoop(tps, average_ms / 1000, stddev_ms / average_ms)
+
+
+def _unreported_s(run: Run, expectation: Expectation, measures: Mapping[str, float], interval_s: float) -> float:
     """Return for how long a whole run may have had no report before its end.
 
     An interval that is not whole has none. pgbench's first thread reports for all: at a rate it ends when its next
     transaction would be due after the run, and with a number of transactions when its clients have done theirs.
     """
-    values, step_s = series
+    begun, rate_tps = sum(measures.get(name, 0.0) for name in BEGUN), measures.get("tps")
     if "planned_transactions" in measures and run.threads > 1:
-        return math.inf
-    interval_s = step_s * min((len(list(equal)) for _, equal in groupby(values)), default=1)
-    begun = sum(measures.get(name, 0.0) for name in BEGUN)
-    if not expectation.is_rate_limited or not begun or not measures.get("tps"):
-        return interval_s - step_s
-    gap_s = measures["transactions"] / measures["tps"] * run.threads / begun
-    return interval_s - step_s + LONGEST_GAPS * gap_s
+        return interval_s + (run.spec.get("duration_s") or 0) - _soonest_s(run, measures["planned_transactions"])
+    if not expectation.is_rate_limited or not begun or not rate_tps:
+        return interval_s
+    return interval_s + LONGEST_GAPS * measures["transactions"] / rate_tps * run.threads / begun
+
+
+def _soonest_s(run: Run, planned: float) -> float:
+    """Return when the first of several threads ends at the soonest: with the last transaction of its own schedule.
+
+    Without a rate its clients end as soon as the server lets them, which is held against their latencies.
+    """
+    rate_tps = tools.get(run.spec["tool"]).rate_tps(run.spec.get("parameters") or {})
+    clients = math.ceil(run.clients / run.threads)
+    due = planned * clients / run.clients
+    return max(0.0, due - SCHEDULE_ERRORS * math.sqrt(due)) * run.threads / rate_tps if rate_tps else -math.inf
 
 
 def _busy(cpu: Mapping[str, float]) -> float | None:

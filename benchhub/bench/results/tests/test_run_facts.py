@@ -109,3 +109,30 @@ def test_the_clients_of_the_thread_that_reports_may_be_the_first_to_end_their_nu
     measures = {"transactions": 6_000, "tps": 100.0, **planned}
     judged = of_run(facts_of({}, measures=measures, series=([100.0, 101.0] * 20, 1.0)))
     assert ("truncated" in judged.codes) == is_cut
+
+
+def test_values_that_are_alike_are_no_long_interval_where_the_reports_say_theirs():
+    alike = ([1.0] * 40, 1.0)
+    assert "truncated" in of_run(facts_of({}, measures={"report_interval_s": 1.0}, series=alike)).codes
+    every_20_s = facts_of({}, measures={"report_interval_s": 20.0}, series=alike)
+    assert "truncated" not in of_run(every_20_s).codes
+
+
+@pytest.mark.parametrize(("covered_s", "is_cut"), [(50, False), (30, True)])
+def test_a_thread_with_a_number_of_transactions_at_a_rate_ends_by_its_schedule(covered_s, is_cut):
+    """Of 6,000 in 60 s each of 4 threads has 1,500, at 25 TPS: they are due no sooner than 6 errors before that."""
+    measures = {"transactions": 6_000, "tps": 100.0, "planned_transactions": 6_000.0, "report_interval_s": 1.0}
+    series = ([100.0, 101.0] * (covered_s // 2), 1.0)
+    judged = of_run(facts_of({}, measures=measures, series=series, parameters={"rate_tps": 100}))
+    assert ("truncated" in judged.codes) == is_cut
+
+
+def test_clients_that_only_wait_are_judged_by_how_their_latencies_vary():
+    measures = {"tps": 3.6, "latency_average_ms": 280.0, "latency_stddev_ms": 230.0, "transactions": 216.0}
+    still = [4.0] * 18 + [0.0] * 2
+    series = (still * 3, 1.0)
+    assert facts_of({}, measures=measures, series=series).steadiness.stalls_s == (2, 2, 2)
+    others = ({"rate_tps": 4}, {"connect_each": True}, {"think_ms": 100})
+    for parameters in others:
+        assert facts_of({}, measures=measures, series=series, parameters=parameters).steadiness.stalls_s == ()
+    assert facts_of({}, measures={**measures, "failed_transactions": 9.0}, series=series).steadiness.stalls_s == ()
