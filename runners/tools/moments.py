@@ -23,6 +23,9 @@ LOST_CLIENT, STEADY_CLIENTS, FEWEST_REPORTS = 0.8, 0.3, 2
 # Its share of the time, at least, that no transaction of the summary has.
 IDLE_SHARE = 0.5
 LAG, CLIENTS, CONNECTING = "rate_limit_lag_average_ms", "reported_clients", "initial_connection_time_ms"
+THREADS, PLANNED = "reported_threads", "planned_transactions"
+# By which the thread that reports may be late with its last one.
+LATE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +134,26 @@ def _most_left_ms(moments: Sequence[Moment], measures: Mapping[str, Measure], la
     """Return how long the latencies after the last report may be together; transactions at a rate wait for each other.
 
     Each client has one that may have begun before it, and all of these together are longest where they are equal.
+    The clients of the thread that reports end within an interval after it where they have a number of transactions.
     """
     if LAG in measures or CLIENTS not in measures:
         return math.inf
     connecting_ms = measures[CONNECTING].value if CONNECTING in measures else 0.0
     clients, ended_s = measures[CLIENTS].value, (lasted_ms + connecting_ms) / 1000
     left_s = max(0.0, ended_s - moments[-1].at_s) + TIME_ROUNDING_S
-    return 1000 * clients * left_s + math.sqrt(clients * squares.most)
+    idle_s = max(0.0, left_s - gaps.reports_interval_s([0.0, *(moment.at_s for moment in moments)]) - LATE_S)
+    busy_s = clients * left_s - _ended_first(measures) * idle_s
+    return 1000 * busy_s + math.sqrt(clients * squares.most)
+
+
+def _ended_first(measures: Mapping[str, Measure]) -> float:
+    """Return of how many clients the first thread is, with whose number of transactions the reports end.
+
+    They are divided as pgbench deals them: the first thread has no fewer than others (src/bin/pgbench/pgbench.c, main).
+    """
+    if PLANNED not in measures or THREADS not in measures or not measures[THREADS].value:
+        return 0.0
+    return math.ceil(measures[CLIENTS].value / measures[THREADS].value)
 
 
 def _has_gaps(moments: Sequence[Moment]) -> bool:

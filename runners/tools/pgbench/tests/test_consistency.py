@@ -116,3 +116,35 @@ def test_too_few_of_a_wrapped_number_are_seen_from_the_summary_alone() -> None:
     text = _planned(705_032_704, 4_900_000_000)
     reason = PGBENCH.parse(UNLOGGED, replace(printing(text), returncode=None)).reason
     assert reason == "pgbench was aborted: only 4,900,000,000 of 5,000,000,000 transactions ended."
+
+
+EACH_5_000 = """\
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 4
+number of threads: 2
+maximum number of tries: 1
+number of transactions per client: 5000
+number of transactions actually processed: 20000/20000
+number of failed transactions: 0 (0.000%)
+latency average = {average_ms:.3f} ms
+latency stddev = 1.000 ms
+initial connection time = 5.000 ms
+tps = {tps:.6f} (without initial connection time)
+"""
+
+
+def reports(seconds: int) -> str:
+    line = "progress: {}.0 s, 400.0 tps, lat 10.000 ms stddev 1.000, 0 failed\n"
+    return "".join(line.format(second) for second in range(1, seconds + 1))
+
+
+def test_reports_end_only_with_the_clients_of_the_first_thread() -> None:
+    """Of 20,000 transactions at 400 TPS by 4 clients, all of whom were busy for 50 s."""
+    summary = EACH_5_000.format(average_ms=10.0, tps=400.0)
+    assert "progress" not in codes(summary, reports(49))
+    assert "progress" in codes(summary, reports(30))
+    # In the second half only two of them were.
+    halves = EACH_5_000.format(average_ms=10.0, tps=20_000 / 75)
+    assert "progress" not in codes(halves, reports(25))
