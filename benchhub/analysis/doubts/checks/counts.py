@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from benchhub.analysis import words
 from benchhub.analysis.doubts.evidence import Evidence, Finding
 
 # A sampled count further than this from what was expected comes up once in 1.7 million sound runs.
@@ -14,6 +15,8 @@ COMMITS_PER_CONNECTION = 2
 COMMITS_BESIDE = 100
 COMMITS_BESIDE_PER_S = 10
 FEWEST_TRANSACTIONS_PER_CLIENT = 10
+# Of which the number differs by a tenth from run to run.
+FEWEST_AT_A_RATE = 100
 # pgbench prints a planned number by 32 bits.
 WRAPS = 2**32
 
@@ -71,15 +74,26 @@ def _commit_allowance(evidence: Evidence) -> int:
 
 
 def few_transactions(evidence: Evidence) -> Finding | None:
-    busy = _busy_clients(evidence)
-    if evidence.transactions is None or evidence.transactions >= FEWEST_TRANSACTIONS_PER_CLIENT * busy:
-        return None
-    clients = f"{evidence.clients} clients"
+    busy, ended = _busy_clients(evidence), evidence.transactions
+    if ended is None or ended >= FEWEST_TRANSACTIONS_PER_CLIENT * busy:
+        return _few_at_a_rate(evidence)
+    clients = words.count(evidence.clients, "client")
     if busy < evidence.clients:
-        clients = f"{evidence.clients} clients, of which about {busy:.3g} were busy,"
+        clients = f"{clients}, of which about {words.significant(busy, 3)} were busy,"
     return "few-transactions", (
-        f"{evidence.transactions:,} transactions by {clients} are fewer than "
+        f"{words.count(ended, 'transaction')} by {clients} are fewer than "
         f"{FEWEST_TRANSACTIONS_PER_CLIENT} each: TPS depends on where the run happened to end. Run longer."
+    )
+
+
+def _few_at_a_rate(evidence: Evidence) -> Finding | None:
+    """Check that so many came at a rate that their number, which is drawn at random, hardly varies."""
+    ended = evidence.transactions
+    if not evidence.rate_limited or not ended or ended >= FEWEST_AT_A_RATE:
+        return None
+    return "few-transactions", (
+        f"{words.count(ended, 'transaction')} at a rate came at random: their number, and TPS with it, differs by "
+        f"{1 / math.sqrt(ended):.0%} from run to run by chance alone. Run longer."
     )
 
 

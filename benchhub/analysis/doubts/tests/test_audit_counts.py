@@ -192,3 +192,29 @@ def test_at_a_rate_few_are_held_against_those_that_were_under_way():
     assert codes(open_loop) == []
     slow = replace(open_loop, latency_average_ms=4_500.0)
     assert codes(slow) == ["few-transactions"]
+
+
+def test_few_transactions_at_a_rate_are_doubted_with_by_how_much_their_number_differs():
+    slow = Evidence(clients=8, tps=0.8, duration_s=50, transactions=40, latency_average_ms=5.0, rate_limited=True)
+    assert the_sentence(slow) == (
+        "40 transactions at a rate came at random: their number, and TPS with it, differs by 16% from run to run by "
+        "chance alone. Run longer."
+    )
+    assert codes(replace(slow, tps=2.0, transactions=100)) == []
+    assert codes(replace(slow, rate_limited=False, latency_average_ms=6_250.0, clients=5)) == ["few-transactions"]
+    assert codes(replace(slow, rate_limited=False, latency_average_ms=5_000.0, clients=4)) == []
+
+
+def test_many_busy_clients_are_written_with_thousands():
+    run = Evidence(
+        clients=4_000,
+        tps=204.0,
+        duration_s=40,
+        transactions=8_160,
+        latency_average_ms=5_004.0,
+        lag_average_ms=0.1,
+        rate_limited=True,
+    )
+    assert the_sentence(run).startswith(
+        "8,160 transactions by 4,000 clients, of which about 1,020 were busy, are fewer"
+    )
