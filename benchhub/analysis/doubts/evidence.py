@@ -32,6 +32,7 @@ class Evidence:
     `commits_per_transaction` says how often one transaction of the script commits (None: not known, as with
     custom scripts). `rate_limited` is an open loop (-R), where clients wait by design. `connect_each` is -C.
     `duration_is_planned`: the duration is the one asked for, which a run leaves by up to one transaction.
+    `planned_s` is what was asked for where the duration is the one that was measured.
     `connection_time_ms` is what connecting took each transaction with -C. `planned_transactions` is their number where
     a run ends with that and not by the clock.
     `average_is_of_clients`: a derived average is clients / rate, so that it must give the clients again.
@@ -65,6 +66,7 @@ class Evidence:
     rate_limited: bool = False
     connect_each: bool = False
     duration_is_planned: bool = False
+    planned_s: float | None = None
     average_is_of_clients: bool = False
     latency_stddev_ms: float | None = None
     latency_min_ms: float | None = None

@@ -36,6 +36,7 @@ def evidence(spec: RunSpec, result: RunResult, xact_commit_growth: int | None = 
         # A run of a number of transactions has no duration that it was to keep to.
         duration_s=values.get("measured_s", None if "planned_transactions" in values else spec.duration_s or None),
         duration_is_planned="measured_s" not in values,
+        planned_s=spec.duration_s or None,
         tps=values[tool.unit.lower()],
         tps_including=values.get("tps_including"),
         tps_excluding=values.get("tps_excluding"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -27,6 +28,9 @@ LONGEST_TOLERANCE, LONGEST_SLACK_S = 0.05, 0.25
 # sysbench prints two decimals.
 PRINTED_MS = 0.006
 AVERAGE_TOLERANCE = 0.002
+# Of the usual rate: with less in a second, clients may have ended; and how many of the slowest transactions but for a
+# few may follow on each other there.
+USUAL_SHARE, USUAL_ENDS = 0.9, 3.0
 
 
 def littles_law(evidence: Evidence) -> Finding | None:
@@ -88,12 +92,29 @@ def _busy_share(evidence: Evidence) -> float:
     number of transactions the quickest client ends first; with few of them for each client the ends are most of it.
     """
     if not evidence.duration_is_planned:
-        # Each client ends with its transaction: the first of them by the longest of these before the last.
-        return max(0.0, 1 - (evidence.latency_max_ms or 0.0) / 1000 / (evidence.lasted_s or math.inf))
+        return max(0.0, 1 - _ending_s(evidence) / (evidence.lasted_s or math.inf))
     if evidence.duration_s is None or (evidence.transactions or 0) < FEWEST_TRANSACTIONS_PER_CLIENT * evidence.clients:
         return 0.0
     loaded_s = max(0.0, evidence.duration_s - connecting_s(evidence)[0])
     return min(1.0, loaded_s / (evidence.lasted_s or evidence.duration_s))
+
+
+def _ending_s(evidence: Evidence) -> float:
+    """Return for how long clients may have ended one after the other, each with its transaction, where none idled.
+
+    The first of them ends by the longest transaction before the last, wherever in the run that was. Reports of progress
+    tell more: while as many transactions end as usual, their clients are there; and no client ends before its time.
+    """
+    longest_s = (evidence.latency_max_ms or 0.0) / 1000
+    # The seconds of a warm-up of the load generator's own are none of the time that it counts.
+    if not evidence.lasted_s or not 0 < len(evidence.progress) <= evidence.lasted_s + 1:
+        return longest_s
+    usual = statistics.median(evidence.progress)
+    busy = [place for place, rate in enumerate(evidence.progress, start=1) if rate >= USUAL_SHARE * usual]
+    fading_s = evidence.lasted_s - (busy[-1] - 1 if busy else 0)
+    late_s = evidence.lasted_s - (evidence.planned_s or 0.0)
+    percentile_s = max(evidence.percentiles_ms.values(), default=0.0) / 1000
+    return min(longest_s, max(fading_s, late_s, USUAL_ENDS * percentile_s))
 
 
 def connecting_s(evidence: Evidence) -> tuple[float, float]:

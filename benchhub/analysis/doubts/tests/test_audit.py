@@ -363,3 +363,26 @@ def test_clients_that_ended_before_the_longest_transaction_of_another_were_not_i
     )
     assert codes(report) == []
     assert codes(replace(report, latency_max_ms=2_000.0)) == ["clients-idle"]
+
+
+def test_one_long_transaction_hides_no_idle_clients_where_progress_shows_that_it_was_not_the_end():
+    # sysbench: of 16 threads 4 were idle, and one transaction took 20 of 60 s.
+    report = Evidence(
+        clients=16,
+        tps=120.0,
+        duration_s=60.004,
+        planned_s=60,
+        transactions=7_200,
+        latency_average_ms=100.0,
+        latency_max_ms=20_000.0,
+        percentiles_ms={0.95: 150.0},
+        progress=(120.0,) * 60,
+    )
+    assert codes(report) == ["clients-idle"]
+    assert codes(replace(report, progress=())) == []
+    assert codes(replace(report, latency_average_ms=133.0)) == []
+    # Whoever gives the time that a run took does not say when it was to end: its progress does.
+    ended_slowly = replace(report, duration_s=80.2, planned_s=80, transactions=9_600, tps=119.7)
+    assert codes(replace(ended_slowly, progress=(160.0,) * 60 + (0.0,) * 20)) == []
+    assert codes(replace(ended_slowly, progress=(120.0,) * 80)) == ["clients-idle"]
+    assert codes(replace(ended_slowly, planned_s=60, progress=(120.0,) * 80)) == []
