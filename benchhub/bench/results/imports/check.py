@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from benchhub.analysis.words import count
 from benchhub.bench.plan import specs
 from benchhub.catalog.models import Configuration, Hardware, Workload
 from runners import tools
@@ -125,19 +126,27 @@ def _outcomes(line: ImportedRun, workload: Workload, specs: Specs) -> Iterator[R
     if len(runs) > 1 and line.repeat is not None:
         yield Fault(line.number, "/repeat", f"The output holds {len(runs):,} runs: leave the repeat out.")
         return
+    if line.rates_tps and len(line.rates_tps) != len(runs):
+        yield Fault(line.number, rates.POINTER, rates.OTHER_NUMBER.format(count(len(runs), "run")))
+        return
+    begun_at = line.measured_at
     for place, run in enumerate(runs):
-        for outcome in _read(_single(line, place, run), workload, specs):
+        single = replace(_single(line, place, run), measured_at=begun_at)
+        begun_at = single.ended_at + timedelta(seconds=single.conditions.warmup_s)
+        for outcome in _read(single, workload, specs):
             yield outcome if len(runs) == 1 else _in_text(outcome, place, len(runs), run.line)
 
 
 def _single(line: ImportedRun, place: int, run: parts.PrintedRun) -> ImportedRun:
-    """Return one of the runs that the output of a line holds; those before it have ended when it begins."""
-    before_s = place * (line.conditions.warmup_s + line.conditions.duration_s)
+    """Return one of the runs that the output of a line holds, with what only it says of its conditions."""
+    conditions = replace(
+        line.conditions,
+        thread_rule=line.conditions.thread_rule or _printed_rule(run),
+        duration_s=line.conditions.duration_s or run.duration_s or 0,
+    )
+    rate_tps = line.rates_tps[place] if line.rates_tps else line.rate_tps
     clients = run.clients if line.clients is None else line.clients
-    begun_at = line.measured_at + timedelta(seconds=before_s)
-    rule = line.conditions.thread_rule or _printed_rule(run)
-    conditions = replace(line.conditions, thread_rule=rule)
-    return replace(line, conditions=conditions, output=run.output, clients=clients, measured_at=begun_at)
+    return replace(line, conditions=conditions, output=run.output, clients=clients, rate_tps=rate_tps)
 
 
 def _printed_rule(run: parts.PrintedRun) -> str:
@@ -160,6 +169,8 @@ def _read(line: ImportedRun, workload: Workload, specs: Specs) -> Sequence[Readi
         if line.output and (sentence := texts.added(line.output, workload.tool)):
             return [Fault(line.number, "/output/stdout", sentence)]
         return [Fault(line.number, "/clients", "Write how many clients there were: no output says it.")]
+    if not line.conditions.duration_s:
+        return [Fault(line.number, "/duration_s", "Write how long it lasted: its output does not say it.")]
     if line.measured_at > timezone.now():
         detail = "The output holds more runs than can have ended since that time: write when the first of them began."
         return [Fault(line.number, "/measured_at", detail)]

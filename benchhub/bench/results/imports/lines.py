@@ -38,7 +38,10 @@ class OpenLoop:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions that curves must share, and the experiment that the results are to stand in."""
+    """The conditions that curves must share, and the experiment that the results are to stand in.
+
+    A duration of 0 is that which each run prints.
+    """
 
     experiment: str
     workload: str
@@ -57,7 +60,7 @@ class ImportedRun:
 
     `clients` is None where the output alone says it. `text` is the whole of what came for it; `line` its number in the
     request. `log_sampling_rate` is of the log among the files of the output. `rate_tps` is what was offered, in an open
-    loop.
+    loop; `rates_tps` instead, where the runs of an output were at unlike rates, that of each.
     """
 
     number: int
@@ -74,6 +77,7 @@ class ImportedRun:
     text: str = ""
     log_sampling_rate: float = 1.0
     rate_tps: int | None = None
+    rates_tps: tuple[int, ...] = ()
 
     @property
     def ended_at(self) -> datetime:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from benchhub.analysis.words import listing
 from runners.contract import Outputs
 from runners.tools import Tool
+from runners.tools.claims import DURATION
 from runners.tools.parts import Part, places
 from runners.tools.printed import printed_text
 
@@ -16,12 +17,22 @@ REMEDY = "deliver each on its own."
 
 @dataclass(frozen=True, slots=True)
 class PrintedRun:
-    """One run of an output: the line at which it begins, its streams, and the clients and threads that it prints."""
+    """One run of an output: the line at which it begins, its streams, and what it prints of clients, threads and
+    duration.
+    """
 
     line: int
     output: Outputs
     clients: int | None
     threads: int | None
+    duration_s: int | None = None
+
+
+def stated_duration_s(tool: Tool, text: str) -> int | None:
+    """Return how long the run of a text was to last by its own lines, or how long a number of transactions took."""
+    line = tool.stated.get(DURATION)
+    match = line.search(text) if line else None
+    return int(match[1]) if match else tool.stated_duration_s(text)
 
 
 def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[PrintedRun]:
@@ -33,11 +44,12 @@ def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[Print
     parts = tool.parts(printed_text(output.stdout))
     if len(parts) < 2:
         clients_and_threads = next(((part.clients, part.threads) for part in parts), (None, None))
-        return [PrintedRun(1, output, *clients_and_threads)]
+        duration_s = stated_duration_s(tool, printed_text(output.stdout))
+        return [PrintedRun(1, output, *clients_and_threads, duration_s)]
     if output.files:
         raise ValueError(f"It holds {places(parts)}, and its files are of one: {REMEDY}")
     runs = [
-        PrintedRun(part.line, single, part.clients, part.threads)
+        PrintedRun(part.line, single, part.clients, part.threads, stated_duration_s(tool, part.text))
         for part, single in zip(parts, _shared_out(tool, output, parts), strict=True)
     ]
     if clients is not None and any(run.clients not in (None, clients) for run in runs):

@@ -24,6 +24,7 @@ from runners.tools.printed import printed_text
 
 from . import check, texts
 from .lines import HIGHEST_RATE_TPS, WHOLE_RATES, Conditions, Fault, ImportedRun, Place, Reading, RejectedError
+from .parts import stated_duration_s
 from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
@@ -51,6 +52,15 @@ def _usual(rows: QuerySet[Any]) -> Any:
     """Return the row that most mean: the only one there is, or the configuration that asks for nothing."""
     few = list(rows[:2])
     return few[0] if len(few) == 1 else rows.filter(name=AS_FOUND).first()
+
+
+class RatesField(forms.CharField):
+    """A rate for all runs, or one for each, in a tuple; () where none is written."""
+
+    def clean(self, value: Any) -> tuple[int, ...]:
+        invalid = {"invalid": WHOLE_RATES}
+        rate = forms.IntegerField(min_value=1, max_value=HIGHEST_RATE_TPS, error_messages=invalid)
+        return tuple(rate.clean(word) for word in super().clean(value).replace(",", " ").split())
 
 
 class ImportForm(forms.Form):
@@ -83,13 +93,13 @@ class ImportForm(forms.Form):
     postgresql = forms.CharField(required=False, max_length=20, label="PostgreSQL")
     client_version = forms.CharField(required=False, max_length=20, label="Load generator's version")
     duration_s = forms.IntegerField(required=False, min_value=1, max_value=DAY_S, label="Duration, s")
-    rate_tps = forms.IntegerField(
+    rate_tps = RatesField(
         required=False,
-        min_value=1,
-        max_value=HIGHEST_RATE_TPS,
         label="Rate offered, TPS",
-        help_text="pgbench's option -R, which it does not print. Left empty: as fast as it could.",
-        error_messages={"invalid": WHOLE_RATES},
+        help_text=(
+            "pgbench's option -R, which it does not print; of several runs that of all, or each after a comma. Left "
+            "empty: as fast as it could."
+        ),
     )
     experiment = forms.CharField(max_length=160, label="Name of the experiment")
     source = forms.CharField(max_length=300, label="Where it comes from")
@@ -141,9 +151,12 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = dict(super().clean() or self.cleaned_data)
-        is_readable = values.get("workload") or tools_reading(printed_text(values.get("text", NOTHING).encode()))
+        text = printed_text(values.get("text", NOTHING).encode())
+        is_readable = values.get("workload") or tools_reading(text)
+        durations_s = _durations_s(text) or [None]
         for name in PRINTED.values():
-            if is_readable and not values.get(name) and name not in self.errors:
+            is_of_each = PRINTED[DURATION] == name and all(durations_s)
+            if is_readable and not values.get(name) and name not in self.errors and not is_of_each:
                 self.add_error(name, "The output does not say it: write it here.")
         for name in ("postgresql", "client_version"):
             if values.get(name) and not VERSION.fullmatch(values[name]):
@@ -165,9 +178,9 @@ class ImportForm(forms.Form):
             experiment=values["experiment"],
             workload=_name(values["workload"]),
             client_version=values["client_version"],
-            duration_s=int(values["duration_s"]),
+            duration_s=int(values["duration_s"] or 0),
         )
-        text = values["text"].replace("\r\n", "\n")
+        text, rates_tps = values["text"].replace("\r\n", "\n"), values["rate_tps"]
         output = Outputs(None, text.encode(), b"", {})
         measured_at = values["measured_at"] or timezone.now()
         return ImportedRun(
@@ -179,7 +192,8 @@ class ImportForm(forms.Form):
             measured_at,
             output=output,
             text=text,
-            rate_tps=values["rate_tps"],
+            rate_tps=rates_tps[0] if len(rates_tps) == 1 else None,
+            rates_tps=rates_tps if len(rates_tps) > 1 else (),
         )
 
 
@@ -280,34 +294,41 @@ def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
     data = posted.copy()
     for tool in tools.TOOLS.values():
         for name, field in PRINTED.items():
-            pattern = tool.stated.get(name)
+            pattern = tool.stated.get(name) if name != DURATION else None
             if pattern and not data.get(field) and (match := pattern.search(text)):
                 data[field] = match[1]
-    if not data.get("duration_s") and (duration_s := _lasted_s(text)):
+    durations_s = _durations_s(text)
+    if not data.get("duration_s") and (duration_s := _alike_s(durations_s)):
         data["duration_s"] = str(duration_s)
     if not data.get("measured_at"):
-        data["measured_at"] = _latest_begin(text, data.get("duration_s", NOTHING))
+        data["measured_at"] = _latest_begin(durations_s, data.get("duration_s", NOTHING))
     agreeing = [row.workload for row in rows if not row.contradictions]
     if len(agreeing) == 1 and not data.get("workload"):
         data["workload"] = str(agreeing[0].pk)
     return data
 
 
-def _lasted_s(text: str) -> int | None:
-    """Return how long runs of a number of transactions took; None where they differ by more than rounding."""
-    durations_s = [tool.stated_duration_s(part.text) for tool in tools_reading(text) for part in tool.parts(text)]
+def _durations_s(text: str) -> list[int | None]:
+    """Return how long each run of a text was to last, or took where it was of a number of transactions."""
+    return [stated_duration_s(tool, part.text) for tool in tools_reading(text) for part in tool.parts(text)]
+
+
+def _alike_s(durations_s: Sequence[int | None]) -> int | None:
+    """Return the duration of all runs; None where they differ by more than rounding, so that each has its own."""
     stated_s = [duration_s for duration_s in durations_s if duration_s]
     is_alike = len(stated_s) == len(durations_s) and max(stated_s, default=0) - min(stated_s, default=0) <= 1
     return stated_s[0] if stated_s and is_alike else None
 
 
-def _latest_begin(text: str, duration: str) -> str:
+def _latest_begin(durations_s: Sequence[int | None], duration: str) -> str:
     """Return when the first run of a text began if the last has just ended; empty where no duration is known."""
-    if not duration.isdecimal() or int(duration) > DAY_S:
+    if duration.isdecimal() and int(duration) <= DAY_S:
+        lasted_s = max(1, len(durations_s)) * int(duration)
+    elif durations_s and all(durations_s) and not duration:
+        lasted_s = sum(filter(None, durations_s))
+    else:
         return NOTHING
-    runs = max((len(tool.parts(text)) for tool in tools_reading(text)), default=1)
-    begun_at = timezone.now() - timedelta(seconds=max(1, runs) * int(duration))
-    return f"{begun_at:%Y-%m-%dT%H:%M}"
+    return f"{timezone.now() - timedelta(seconds=lasted_s):%Y-%m-%dT%H:%M}"
 
 
 def _by_field(faults: Sequence[Fault]) -> Iterator[tuple[str | None, str]]:

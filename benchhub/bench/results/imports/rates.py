@@ -15,6 +15,7 @@ from .lines import Fault, ImportedRun, OpenLoop
 
 POINTER = "/rate_tps"
 NUMBERS_ALONE = "Numbers alone say nothing of a rate: send the output that they are of."
+OTHER_NUMBER = "The output holds {}: write the rate of all, or that of each in their order."
 LIMIT_ALONE = "A latency limit can be imported with a rate only (-R): no workload has one of its own."
 
 

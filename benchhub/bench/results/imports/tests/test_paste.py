@@ -35,6 +35,7 @@ FOUR = PRINTED.format(clients=4, transactions=600_000, tps=10_002)
 COUNTED = EIGHT.replace("duration: 60 s", "number of transactions per client: 150000").replace(
     "processed: 1200000", "processed: 1200000/1200000"
 )
+LONGER = COUNTED.replace("tps = 20004", "tps = 10002")
 
 
 @pytest.fixture
@@ -249,8 +250,33 @@ def test_how_long_a_number_of_transactions_took_is_read_from_their_count_and_rat
     assertContains(page, "What was read: 1 run")
     assert page.context["page"].form["duration_s"].value() == "60"
     assertContains(runner.post(PAGE, {"text": f"{COUNTED}\n{COUNTED}"}), "What was read: 2 runs")
-    longer = COUNTED.replace("tps = 20004", "tps = 10002")
-    page = runner.post(PAGE, {"text": f"{COUNTED}\n{longer}"})
+    page = runner.post(PAGE, {"text": f"{COUNTED}\n{LONGER}"})
+    assert not page.context["page"].form["duration_s"].value()
+    assertContains(page, "What was read: 2 runs")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [COUNTED.replace("tps = 20004", "tps = 10002"), EIGHT.replace("60 s", "120 s").replace("1200000", "2400480")],
+)
+def test_runs_of_unlike_lengths_in_one_text_have_each_its_own(runner, fields, other):
+    text = f"{EIGHT}\n{other}\n{EIGHT}"
+    runner.post(PAGE, {**fields, "text": text, "save": "1"})
+    runs = list(Run.objects.order_by("started_at").values_list("spec__duration_s", "started_at__minute", "repeat"))
+    assert runs == [(60, 0, 1), (120, 1, 1), (60, 3, 2)]
+    durations_s = Experiment.objects.order_by("duration_s").values_list("name", "duration_s")
+    assert list(durations_s) == [("From a laptop", 60), ("From a laptop", 120)]
+
+
+def test_runs_of_unlike_lengths_without_a_time_are_taken_for_the_last_ones_that_have_ended(runner, fields):
+    text = f"{EIGHT}\n{LONGER}"
+    runner.post(PAGE, {**fields, "text": text, "measured_at": "", "save": "1"})
+    first = Run.objects.order_by("started_at").first()
+    assert timedelta(minutes=3) <= timezone.now() - first.started_at < timedelta(minutes=5)
+
+
+def test_a_run_among_several_that_does_not_say_its_length_needs_it(runner, fields):
+    page = runner.post(PAGE, {**fields, "text": f"{EIGHT}\n{FOUR.replace('duration: 60 s', '')}"})
     assert page.context["page"].form.errors == {"duration_s": ["The output does not say it: write it here."]}
 
 

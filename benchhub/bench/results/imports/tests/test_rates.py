@@ -134,3 +134,23 @@ def test_a_limit_that_no_workload_can_have_leads_nobody_to_add_one(client, field
     page = client.post(PAGE, {"text": LIMIT_ALONE})
     assertContains(page, "A latency limit can be imported with a rate only (-R)")
     assertNotContains(page, "Add its workload")
+
+
+def test_runs_at_unlike_rates_in_one_text_have_each_its_own(client, fields):
+    double = LIMITED.replace("5990", "11980").replace("99.85", "199.7")
+    several = {**fields, "text": f"{LIMITED}\n{double}\n{LIMITED}"}
+    for rates in ("100 200", "100"):
+        assertContains(client.post(PAGE, {**several, "rate_tps": rates}), "Nothing was stored")
+    assert not Run.objects.exists()
+    client.post(PAGE, {**several, "rate_tps": "100, 200, 100"})
+    runs = Run.objects.order_by("started_at").values_list("rate_tps", "spec__parameters__rate_tps", "repeat")
+    assert list(runs) == [(100, 100, 1), (200, 200, 1), (100, 100, 2)]
+    assert Experiment.objects.get().rates_tps == [100, 200]
+
+
+def test_as_many_rates_are_written_as_there_are_runs_or_one_for_all(client, fields):
+    page = client.post(PAGE, {**fields, "rate_tps": "100, 200"})
+    sentence = "The output holds 1 run: write the rate of all, or that of each in their order."
+    assert page.context["page"].form.errors == {"rate_tps": [sentence]}
+    client.post(PAGE, {**fields, "text": f"{LIMITED}\n{LIMITED}"})
+    assert list(Run.objects.values_list("rate_tps", flat=True)) == [100, 100]
