@@ -49,12 +49,13 @@ class Chance:
 
         It is 1 where they come one by one at random (Poisson). In a closed loop it is that of a renewal process: the
         square of the latencies' variation, and where all clients keep in step, at most a quarter of their number
-        squared, as they all end within an interval or do not. Latencies that vary by more are no excuse.
+        squared, as they all end within an interval or do not.
         """
         if self.loop is None:
             return 1.0
+        spread = self.loop.variation**2
         in_step = self.loop.tps * self.loop.latency_s**2 / (4 * self.interval_s)
-        return max(min(1.0, self.loop.variation**2 + in_step), in_step * self.loop.in_step_share)
+        return max(spread, min(1.0, spread + in_step), in_step * self.loop.in_step_share)
 
     def most_dispersion(self, seconds: float) -> float:
         """Return the highest variance, for its mean, that a sample of so many seconds may show."""

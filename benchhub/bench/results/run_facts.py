@@ -11,6 +11,7 @@ from benchhub.analysis.doubts import steadiness
 from benchhub.analysis.doubts.chance import Chance, ClosedLoop
 from benchhub.analysis.doubts.checks.rates import LONGEST_GAPS
 from benchhub.analysis.doubts.doubt import Doubt
+from benchhub.analysis.doubts.steadiness import Steadiness
 from benchhub.analysis.doubts.verdict import RunFacts
 from benchhub.bench.models import Run
 from runners import tools
@@ -41,12 +42,13 @@ def facts(
     expectation = tools.get(run.spec["tool"]).expectation(run.spec.get("parameters") or {})
     is_steady = expectation.is_steady
     interval_s = _report_interval_s(measures, series) if series else 0.0
-    chance = Chance(interval_s, _closed_loop(expectation, measures))
     return RunFacts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
         doubts=tuple(doubts),
-        steadiness=steadiness.of_series(*series, chance) if series and is_steady else None,
+        steadiness=_steadiness(run, series, Chance(interval_s, _closed_loop(expectation, measures)))
+        if series and is_steady
+        else None,
         transactions=None if transactions is None else round(transactions),
         failed_transactions=round(measures.get("failed_transactions", 0)),
         driver_busy_share=None if run.system.driven_locally else _busy(deltas.get("cpu", {})),
@@ -60,6 +62,13 @@ def facts(
         is_steady=is_steady,
         settings_changed=deltas.get("settings_changed", ()),
     )
+
+
+def _steadiness(run: Run, series: Throughput, chance: Chance) -> Steadiness | None:
+    """Return how steady the load was while it was planned: after that clients end one by one."""
+    values, step_s = series
+    planned_s = run.spec.get("duration_s")
+    return steadiness.of_series(values[: math.ceil(planned_s / step_s)] if planned_s else values, step_s, chance)
 
 
 def _report_interval_s(measures: Mapping[str, float], series: Throughput) -> float:

@@ -75,6 +75,13 @@ def test_a_closed_loop_whose_latency_triples_now_and_then_varies_by_more_than_ch
     assert not of_series(counts).varies
 
 
+def test_latencies_of_which_some_are_very_long_make_a_slow_client_vary_by_chance():
+    source = random.Random(20261128)
+    counts, loop = of_clients(1, iter(lambda: 0.6 if source.random() < 0.05 else 0.02, None))
+    assert loop.variation > 1 and of_series(counts).varies
+    assert not of_series(counts, chance=Chance(loop=loop)).varies
+
+
 def test_rates_of_long_intervals_vary_less_by_chance():
     every_10_s = [tps for report in range(6) for tps in [19.0 if report % 2 else 31.0] * 10]
     assert of_series(every_10_s, chance=Chance(interval_s=10)).varies

@@ -136,3 +136,8 @@ def test_clients_that_only_wait_are_judged_by_how_their_latencies_vary():
     for parameters in others:
         assert facts_of({}, measures=measures, series=series, parameters=parameters).steadiness.stalls_s == ()
     assert facts_of({}, measures={**measures, "failed_transactions": 9.0}, series=series).steadiness.stalls_s == ()
+
+
+def test_the_seconds_in_which_clients_end_after_the_planned_time_are_not_of_the_load():
+    assert facts_of({}, series=([100.0] * 60 + [3.0] * 30, 1.0)).steadiness.stalls_s == ()
+    assert facts_of({}, series=([100.0] * 30 + [3.0] * 30, 1.0)).steadiness.has_trend
