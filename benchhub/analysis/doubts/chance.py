@@ -37,11 +37,12 @@ class ClosedLoop:
 @dataclass(frozen=True, slots=True)
 class Chance:
     """What chance does to a series of which each `interval_s` seconds are a report. `loop` is None where it is open, or
-    its latencies are not known.
+    its latencies are not known. `first_s` is how long a first transaction takes, before which none ends.
     """
 
     interval_s: float = 1.0
     loop: ClosedLoop | None = None
+    first_s: float = 0.0
 
     @property
     def dispersion(self) -> float:

@@ -141,13 +141,10 @@ def _trend(values: Sequence[float]) -> Trend | None:
 
 
 def _stalls(values: Sequence[float], step_s: float, chance: Chance) -> list[tuple[int, int]]:
-    """Return the first value of each stall, and the first one after it; of few transactions none that chance makes.
-
-    The first transactions of a closed loop end after a latency.
-    """
-    usual, begun_s = statistics.median(values), chance.loop.latency_s if chance.loop else 0.0
+    """Return the first value of each stall, and the first one after it; of few transactions none that chance makes."""
+    usual = statistics.median(values)
     low = runs_of([value < STALL_SHARE * usual for value in values])
-    lengths_s = [max(0.0, (end - begin) * step_s - (0.0 if begin else begun_s)) for begin, end in low]
+    lengths_s = [max(0.0, (end - begin) * step_s - (0.0 if begin else chance.first_s)) for begin, end in low]
     are_stalls = chance.stalls(lengths_s, usual, len(values) * step_s)
     return [span for span, is_stall in zip(low, are_stalls, strict=True) if is_stall]
 

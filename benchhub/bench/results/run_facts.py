@@ -46,7 +46,7 @@ def facts(
         clients=run.clients,
         duration_s=run.spec.get("duration_s") or 0,
         doubts=tuple(doubts),
-        steadiness=_steadiness(run, series, Chance(interval_s, _closed_loop(expectation, measures)))
+        steadiness=_steadiness(run, series, _chance(expectation, measures, interval_s))
         if series and is_steady
         else None,
         transactions=None if transactions is None else round(transactions),
@@ -76,6 +76,12 @@ def _report_interval_s(measures: Mapping[str, float], series: Throughput) -> flo
     values, step_s = series
     equal_s = step_s * min((len(list(equal)) for _, equal in groupby(values)), default=1)
     return max(step_s, measures.get("report_interval_s", equal_s))
+
+
+def _chance(expectation: Expectation, measures: Mapping[str, float], interval_s: float) -> Chance:
+    waited_ms = measures.get("rate_limit_lag_average_ms", 0.0)
+    first_s = max(0.0, measures.get("latency_average_ms", 0.0) - waited_ms) / 1000
+    return Chance(interval_s, _closed_loop(expectation, measures), first_s)
 
 
 def _closed_loop(expectation: Expectation, measures: Mapping[str, float]) -> ClosedLoop | None:

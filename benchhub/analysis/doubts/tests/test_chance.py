@@ -56,7 +56,7 @@ def test_clients_that_keep_in_step_leave_whole_seconds_without_an_end():
 def test_nothing_ends_in_the_first_seconds_of_slow_clients():
     counts, loop = of_clients(40, regular(2.4))
     assert counts[:2] == [0.0, 0.0]
-    assert of_series(counts, chance=Chance(loop=loop)).stalls_s == ()
+    assert of_series(counts, chance=Chance(loop=loop, first_s=loop.latency_s)).stalls_s == ()
     assert max(of_series(counts).stalls_s) == 2
 
 

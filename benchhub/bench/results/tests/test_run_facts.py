@@ -141,3 +141,12 @@ def test_clients_that_only_wait_are_judged_by_how_their_latencies_vary():
 def test_the_seconds_in_which_clients_end_after_the_planned_time_are_not_of_the_load():
     assert facts_of({}, series=([100.0] * 60 + [3.0] * 30, 1.0)).steadiness.stalls_s == ()
     assert facts_of({}, series=([100.0] * 30 + [3.0] * 30, 1.0)).steadiness.has_trend
+
+
+@pytest.mark.parametrize("parameters", [{}, {"connect_each": True}, {"rate_tps": 20}])
+def test_before_the_first_transaction_ends_nothing_stands_still(parameters):
+    series = ([0.0] * 2 + [20.0, 24.0] * 29, 1.0)
+    waits = {"tps": 20.0, "transactions": 1_200.0, "latency_average_ms": 3_000.0}
+    assert facts_of({}, measures=waits, series=series, parameters=parameters).steadiness.stalls_s == ()
+    lags = {**waits, "rate_limit_lag_average_ms": 2_000.0}
+    assert facts_of({}, measures=lags, series=series, parameters=parameters).steadiness.stalls_s == (2,)
