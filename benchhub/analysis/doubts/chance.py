@@ -9,6 +9,8 @@ from itertools import accumulate
 
 # So unlikely by chance is what counts as none: once in 3 million.
 CHANCE = 15.0
+# And so unlikely are several times together, where they matter: once in 20,000.
+CHANCE_TOGETHER = 10.0
 # By how many standard errors a variance is above that of chance.
 VARIANCE_ERRORS = 4.0
 # Latencies always differ somewhat, by more than a run of few transactions shows: their least variance for its average.
@@ -24,6 +26,11 @@ class ClosedLoop:
     tps: float
     latency_s: float
     variation: float
+
+    @property
+    def clients(self) -> float:
+        """Return how many were busy on average (Little's law)."""
+        return self.tps * self.latency_s
 
     @property
     def in_step_share(self) -> float:
@@ -74,22 +81,32 @@ class Chance:
     def _shortest_stall_s(self, longest_s: Sequence[float], seconds: float) -> float:
         """Return how long a time has to be to be no chance together with all that are as long; infinite for none.
 
-        The most are taken that, as often as they come, come by chance less than once in 3 million runs.
+        The most are taken that, as often as they come, come by chance less than once in 20,000 runs.
         """
         total_s = list(accumulate(longest_s))
         for count in range(len(longest_s), 0, -1):
             length_s = longest_s[count - 1]
             each = self._unlikeliness(length_s) - math.log(max(1.0, seconds / max(1.0, length_s)))
-            if count * each + math.lgamma(count + 1) >= CHANCE and total_s[count - 1] >= FEWEST_SHARE * seconds:
+            if (
+                count * each + math.lgamma(count + 1) >= CHANCE_TOGETHER
+                and total_s[count - 1] >= FEWEST_SHARE * seconds
+            ):
                 return length_s
         return math.inf
 
     def _unlikeliness(self, length_s: float) -> float:
-        """Return the logarithm of how often none of a closed loop's transactions ends for so long.
+        """Return the logarithm of how often none of a closed loop's transactions ends for so long, at the least.
 
-        Where clients keep in step, that is so for as long as a latency.
+        Where clients keep in step, that is so for as long as a latency. Where they do not, all of them have to be in a
+        transaction that has as long to go, which of any distribution is at most as likely as Scarf's bound (1958).
         """
         if self.loop is None:
             return 0.0
-        spread = max(LEAST_SPREAD, self.loop.variation**2)
-        return self.loop.tps * max(0.0, length_s - self.loop.latency_s) / spread
+        beyond_s, deviation_s = length_s - self.loop.latency_s, self.loop.variation * self.loop.latency_s
+        in_step = self.loop.tps * max(0.0, beyond_s) / max(LEAST_SPREAD, self.loop.variation**2)
+        if self.loop.in_step_share:
+            return in_step
+        # Of a quick load hypot(...) - beyond_s is nothing but rounding.
+        both_s = math.hypot(deviation_s, beyond_s) + abs(beyond_s)
+        longer_s = deviation_s**2 / both_s if beyond_s > 0 else both_s
+        return max(in_step, -self.loop.clients * math.log(longer_s / (2 * self.loop.latency_s)))

@@ -41,6 +41,20 @@ def test_a_slow_closed_loop_that_stands_still_three_times_is_told(clients, laten
     assert sentences(of_series(counts, chance=Chance(loop=loop))) == []
 
 
+def test_clients_out_of_step_do_not_all_wait_so_long_three_times_by_chance():
+    source = random.Random(20261128)
+    counts, loop = of_clients(6, iter(lambda: source.expovariate(1.0), None), STALLED_AT_S)
+    assert sum(of_series(counts, chance=Chance(loop=loop)).stalls_s) >= 6
+    assert of_series(counts).stalls_s == ()
+    counts, loop = of_clients(6, iter(lambda: source.expovariate(1.0), None))
+    assert of_series(counts, chance=Chance(loop=loop)).stalls_s == ()
+
+
+def test_a_quick_load_that_stands_still_for_hours_is_told():
+    quick = Chance(loop=ClosedLoop(100_000.0, 1e-5, 1.5))
+    assert of_series([1e5] * 30 + [0.0] * 7_000 + [1e5] * 7_030, chance=quick).stalls_s == (7_000,)
+
+
 def test_single_slow_transactions_that_take_little_of_the_run_are_no_stalls():
     counts, loop = of_clients(1, regular(0.45), (30,), stall_s=1.5)
     assert 0.0 in counts
