@@ -1,4 +1,5 @@
 import random
+import statistics
 
 import pytest
 from hypothesis import given
@@ -108,3 +109,13 @@ def test_a_stall_of_a_slow_load_is_told_where_chance_does_not_make_it():
     assert of_series([*slow, 0.0, *slow]).stalls_s == ()
     assert of_series([*slow, *[0.0] * 5, *slow]).stalls_s == (5,)
     assert of_series([*slow, *[30.0] * 5, *slow]).varies
+
+
+def test_a_series_of_hours_is_passed_over_once_and_not_from_each_second_anew(monkeypatch):
+    source = random.Random(20261128)
+    values = [source.gauss(600 if second < 40 else 1000, 50) for second in range(120)]
+    by_each = min(range(61), key=lambda cut: statistics.pvariance(values[cut:]) / (120 - cut))
+    passes = []
+    monkeypatch.setattr(statistics, "pvariance", lambda part: passes.append(part) or 1.0)
+    assert of_series(values).warm_up.end_s == by_each
+    assert len(passes) <= 1
