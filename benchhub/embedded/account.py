@@ -122,7 +122,7 @@ def _abandoned() -> list[Path]:
 
 def _works_in(folder: Path, pid: int) -> bool:
     try:
-        return Path(os.readlink(f"/proc/{pid}/cwd")).is_relative_to(folder)
+        return Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder)
     except OSError:  # it has ended
         return False
 
