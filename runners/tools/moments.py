@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import accumulate, pairwise
+from operator import add
 
 from runners.contract import Doubt, Measure
 from runners.tools import gaps
@@ -54,6 +55,15 @@ class Rest:
         return max(0.0, self.total + self.error)
 
 
+@dataclass(frozen=True, slots=True)
+class _Drop:
+    """The reports after the first up to which so many clients were busy on average, and how many were after them."""
+
+    place: int
+    before: float
+    after: float
+
+
 def _steps_s(moments: Sequence[Moment]) -> list[float]:
     """Return the seconds that each report is about: of one that came late more than of others."""
     return [after - before for before, after in pairwise([0.0, *(moment.at_s for moment in moments)])]
@@ -92,34 +102,45 @@ def doubts(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterat
 
 
 def ended_client(moments: Sequence[Moment], measures: Mapping[str, Measure]) -> Iterator[Doubt]:
-    """Yield a doubt where from a report on one client fewer was busy, up to the end, and nothing else was there to do.
+    """Yield a doubt where from a report on fewer clients were busy, up to the end, and nothing else was there to do.
 
     In a closed loop TPS x latency are the clients. The first report has connecting in it, the one in which a client
-    ended a part of its time. A transaction that lasts until the run ends is in no report, but in the summary.
+    ended a part of its time. A transaction that lasts until the run ends is in no report, but in the summary. Clients
+    with a number of transactions each (-t) end when they are through.
     """
-    others = (LAG, "skipped_transactions", "failed_transactions")
-    if any(name in measures and (name == LAG or measures[name].value) for name in others) or _has_gaps(moments):
+    stated, counted = (LAG, "planned_transactions"), ("skipped_transactions", "failed_transactions")
+    has_others = any(name in measures and measures[name].value for name in counted)
+    if has_others or any(name in measures for name in stated) or CLIENTS not in measures or _has_gaps(moments):
         return
-    busy = [moment.tps * moment.average_ms / 1000 for moment in moments]
-    # Ended with the report before, or else within the one at this place.
-    for within, place in product((0, 1), range(1 + FEWEST_REPORTS, len(busy))):
-        before, after, since_s = busy[1:place], busy[place + within :], moments[place - 1].at_s
-        if _is_one_fewer(before, after) and _has_idle_time(since_s, measures):
-            numbers = f"{math.fsum(after) / len(after):.3g} instead of {math.fsum(before) / len(before):.3g}"
-            text = f"From second {since_s:,.4g} on one client fewer was busy, {numbers} by the reports of progress"
-            yield Doubt("client-ended", f"{text}: it may have ended early.")
+    for drop in _drops([moment.tps * moment.average_ms / 1000 for moment in moments[1:]]):
+        since_s, fewer = moments[drop.place].at_s, round(drop.before - drop.after)
+        # Where load generators idle more than what is lost, they may idle more from some moment on.
+        has_idled = measures[CLIENTS].value - drop.before >= drop.before - drop.after
+        if not has_idled and _has_idle_time(since_s, fewer, measures):
+            clients = "one client fewer was" if fewer == 1 else f"{fewer:,} clients fewer were"
+            numbers = f"{drop.after:.3g} instead of {drop.before:.3g}"
+            text = f"From second {since_s:,.4g} on {clients} busy, {numbers} by the reports of progress"
+            yield Doubt("client-ended", f"{text}: {'it' if fewer == 1 else 'they'} may have ended early.")
             return
 
 
-def _is_one_fewer(before: Sequence[float], after: Sequence[float]) -> bool:
-    if len(after) < FEWEST_REPORTS:
-        return False
-    is_steady = all(max(side) - min(side) < STEADY_CLIENTS for side in (before, after))
-    return is_steady and max(after) <= math.fsum(before) / len(before) - LOST_CLIENT
+def _drops(busy: Sequence[float]) -> Iterator[_Drop]:
+    """Yield where busy clients stay at one number, and from then on at a lower one; each number is looked at once."""
+    least, most, sums = (list(accumulate(busy, take)) for take in (min, max, add))
+    least_after, most_after, sums_after = (list(accumulate(reversed(busy), take))[::-1] for take in (min, max, add))
+    # Ended with the report before, or else within the one at this place.
+    for within in (0, 1):
+        for place in range(FEWEST_REPORTS, len(busy) - within - FEWEST_REPORTS + 1):
+            if most[place - 1] - least[place - 1] >= STEADY_CLIENTS:
+                break
+            start, before = place + within, sums[place - 1] / place
+            is_steady = most_after[start] - least_after[start] < STEADY_CLIENTS
+            if is_steady and most_after[start] <= before - LOST_CLIENT:
+                yield _Drop(place, before, sums_after[start] / (len(busy) - start))
 
 
-def _has_idle_time(since_s: float, measures: Mapping[str, Measure]) -> bool:
-    """Tell whether the summary's transactions leave a client idle since then, too."""
+def _has_idle_time(since_s: float, fewer: int, measures: Mapping[str, Measure]) -> bool:
+    """Tell whether the summary's transactions leave so many clients idle since then, too."""
     names = (CLIENTS, "transactions", "latency_average_ms", "tps")
     if not all(name in measures for name in names):
         return False
@@ -127,7 +148,7 @@ def _has_idle_time(since_s: float, measures: Mapping[str, Measure]) -> bool:
     lasted_s = count / measures.get("tps_including", measures["tps"]).value if tps else 0.0
     idle_s = clients * lasted_s - count * (average_ms - LATENCY_ROUNDING_MS) / 1000
     connecting_s = measures[CONNECTING].value / 1000 if CONNECTING in measures else 0.0
-    return idle_s >= IDLE_SHARE * (lasted_s + connecting_s - since_s)
+    return idle_s >= IDLE_SHARE * fewer * (lasted_s + connecting_s - since_s)
 
 
 def _most_left_ms(moments: Sequence[Moment], measures: Mapping[str, Measure], lasted_ms: float, squares: Rest) -> float:

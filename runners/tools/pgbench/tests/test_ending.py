@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.contract import Outputs, RunSpec
+from runners.contract import Measure, Outputs, RunSpec
+from runners.tools import moments
 from runners.tools.pgbench.ending import end_remarks, failure
 from runners.tools.pgbench.testing import (
     PGBENCH,
@@ -246,3 +249,67 @@ def test_a_warning_of_the_linker_is_no_message_in_another_language() -> None:
     warning = b"pgbench: %s: no version information available (required by pgbench)\n"
     for library in (b"/lib/x86_64-linux-gnu/libpq.so.5", b"libpq.so.5"):
         assert failure(replace(recorded("18", "plain"), returncode=None, stderr=warning % library)) == ""
+
+
+def test_two_clients_that_ended_are_both_counted() -> None:
+    [text] = ended_client([350.0, *[400.0] * 4, *[200.0] * 4])
+    assert "2 clients fewer were busy, 2 instead of 4" in text and text.endswith("they may have ended early.")
+
+
+def test_clients_with_a_number_of_transactions_each_end_when_they_are_through() -> None:
+    rates = [350.0, *[400.0] * 4, *[300.0] * 4]
+    count = round(sum(rates) + rates[-1])
+    values = {"transactions": f"{count}/{count}", "average_ms": 10.0, "stddev_ms": 0.0, "tps": count / 10}
+    per_client = f"number of transactions per client: {count // 4}"
+    stdout = TIMED.format(**values).replace("duration: 10 s", per_client)
+    lines = [
+        f"progress: {at_s}.0 s, {rate:.1f} tps, lat 10.000 ms stddev 0.000\n"
+        for at_s, rate in enumerate(rates, start=1)
+    ]
+    result = PGBENCH.parse(replace(UNLOGGED, duration_s=10), printing(stdout, "".join(lines)))
+    assert "client-ended" not in {doubt.code for doubt in result.doubts}
+
+
+def moments_of(rates: Iterable[float]) -> list[moments.Moment]:
+    return [moments.Moment(float(at_s), rate, 10.0, 0.0) for at_s, rate in enumerate(rates, start=1)]
+
+
+def summary_of(clients: int, seconds: int, tps: float) -> dict[str, Measure]:
+    values = {moments.CLIENTS: clients, "transactions": seconds * tps, "latency_average_ms": 10.0, "tps": tps}
+    return {name: Measure(float(value), "") for name, value in values.items()}
+
+
+def test_clients_that_idled_more_than_what_is_lost_may_idle_more_from_some_moment_on() -> None:
+    reports = moments_of([*[1000.0] * 5, *[900.0] * 5])
+    assert list(moments.ended_client(reports, summary_of(16, 10, 950.0))) == []
+    assert list(moments.ended_client(reports, summary_of(10, 10, 950.0)))
+
+
+class Counted(float):
+    """A number that counts how often numbers like it are compared; what is computed of it counts on."""
+
+    comparisons: ClassVar[int] = 0
+
+    def __mul__(self, other: float) -> Counted:
+        return Counted(float(self) * other)
+
+    def __truediv__(self, other: float) -> Counted:
+        return Counted(float(self) / other)
+
+    def __lt__(self, other: float) -> bool:
+        Counted.comparisons += 1
+        return float(self) < float(other)
+
+    def __gt__(self, other: float) -> bool:
+        Counted.comparisons += 1
+        return float(self) > float(other)
+
+
+def comparisons(count: int) -> int:
+    Counted.comparisons = 0
+    assert list(moments.ended_client(moments_of([Counted(400.0)] * count), summary_of(4, count, 400.0))) == []
+    return Counted.comparisons
+
+
+def test_the_look_for_a_client_that_ended_compares_each_report_a_few_times() -> None:
+    assert comparisons(400) < 2.5 * comparisons(200)
