@@ -24,6 +24,8 @@ def in_open_loop(line: ImportedRun, workload: Workload) -> ImportedRun | Fault:
     tool = tools.get(workload.tool)
     if fault := _fault(line, workload):
         return Fault(line.number, POINTER, fault)
+    if line.rate_tps and line.rate_tps == tool.rate_tps(workload.parameters):
+        return replace(line, rate_tps=None)
     stated = tool.stated_rate(line.output) if line.output and line.rate_tps else None
     if not stated or not line.clients:
         return line
@@ -34,12 +36,14 @@ def in_open_loop(line: ImportedRun, workload: Workload) -> ImportedRun | Fault:
 def _fault(line: ImportedRun, workload: Workload) -> str:
     """Say why a rate is missing, or why it cannot be; "" where neither is so."""
     tool = tools.get(workload.tool)
-    has_own = tool.rate_tps(workload.parameters) > 0
+    own_tps = tool.rate_tps(workload.parameters)
     if line.rate_tps is None:
-        stated = None if has_own or line.output is None else tool.stated_rate(line.output)
+        stated = None if own_tps or line.output is None else tool.stated_rate(line.output)
         return f"The output is of {stated.words}; what was asked for it does not say: write it." if stated else ""
-    if has_own:
-        return f"{workload.name} has a rate of its own: leave this one out."
+    # Clients send what the command says, whether or not the workload says it, too.
+    if own_tps:
+        own = f"{workload.name} has a rate of its own, {own_tps:,.10g} TPS: leave this one out."
+        return "" if line.rate_tps == own_tps else own
     if not tool.takes_rate:
         return f"{workload.tool} takes no rate: leave it out."
     return "" if line.output else NUMBERS_ALONE

@@ -125,7 +125,22 @@ def test_a_workload_with_a_rate_of_its_own_takes_no_other(client, fields):
     parameters = {"script": "select-only", "scale": 10, "rate_tps": 100}
     own = Workload.objects.create(name="at 100", tool="pgbench", parameters=parameters)
     fields |= {"workload": own.pk, "text": UNLIMITED}
-    assertContains(client.post(PAGE, fields), "at 100 has a rate of its own: leave this one out.")
+    refused = client.post(PAGE, {**fields, "rate_tps": "200"})
+    assertContains(refused, "at 100 has a rate of its own, 100 TPS: leave this one out.")
+    assert not Run.objects.exists()
+
+
+def test_a_rate_that_is_the_workload_s_own_may_be_sent(client, fields):
+    parameters = {"script": "select-only", "scale": 10, "rate_tps": 100}
+    own = Workload.objects.create(name="at 100", tool="pgbench", parameters=parameters)
+    client.post(PAGE, {**fields, "workload": own.pk, "text": UNLIMITED})
+    assert (Run.objects.get().rate_tps, Experiment.objects.get().rates_tps) == (100, [])
+
+
+def test_a_workload_with_a_rate_of_its_own_needs_none_sent(client, fields):
+    parameters = {"script": "select-only", "scale": 10, "rate_tps": 100}
+    own = Workload.objects.create(name="at 100", tool="pgbench", parameters=parameters)
+    fields |= {"workload": own.pk, "text": UNLIMITED}
     client.post(PAGE, {**fields, "rate_tps": ""})
     assert (Run.objects.get().rate_tps, Experiment.objects.get().rates_tps) == (100, [])
 
