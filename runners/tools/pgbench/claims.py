@@ -218,7 +218,7 @@ def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
         yield FAILURES, claims.exactly(is_detailed, f"failures {'by kind' if is_detailed else 'that are not by kind'}")
     if (connects_each := _connects_each(summary)) is not None:
         yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {_holder(connects_each)}")
-    if summary.transactions and summary.tps:
+    if _has_rates(summary):
         yield RATE, _rate_claim(summary)
         yield LATENCY_LIMIT, _limit_claim(summary)
         yield STATEMENTS, claims.exactly(summary.has_statements, f"a run {_timing(summary.has_statements)}")
@@ -259,9 +259,14 @@ def _connecting_s(summary: Summary) -> float:
 def stated_rate(text: str) -> StatedRate | None:
     """Return what a summary states of its rate, which pgbench prints nowhere; None where it had none."""
     summary = read_summary(text)
-    if LAG_LINE not in summary.values or not summary.transactions or not summary.tps:
+    if LAG_LINE not in summary.values or not _has_rates(summary):
         return None
     return StatedRate(_rate_claim(summary).words, float(_printed_limit(summary) or 0))
+
+
+def _has_rates(summary: Summary) -> bool:
+    """Tell whether it has transactions and rates; one of a damaged output may be 0."""
+    return bool(summary.transactions and summary.tps and all(summary.tps.values()))
 
 
 def _rate_claim(summary: Summary) -> Claim:

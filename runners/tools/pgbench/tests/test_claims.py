@@ -366,6 +366,27 @@ def test_any_text_can_be_read(text: str) -> None:
     assert Version.read(text) is None or isinstance(Version.read(text), Version)
 
 
+@given(
+    st.text(alphabet="0123456789.-", max_size=12),
+    st.sampled_from(["0", "1", "1000", "9" * 18]),
+    st.sampled_from(["0.000000", "0.000001", "1000.166694"]),
+)
+def test_any_numbers_of_a_run_at_a_rate_can_be_read(lag_ms: str, transactions: str, tps: str) -> None:
+    lag = f"rate limit schedule lag: avg {lag_ms} (max {lag_ms}) ms\ntps ="
+    text = NEW.replace("tps =", lag).replace("1000.166694", tps).replace("60000", transactions)
+    assert PGBENCH.stated_rate(printing(text)) is None or float(tps)
+    assert all(contradicted(NEW_SPEC, text, server="15.2").values())
+
+
+def test_an_output_with_a_lag_and_a_rate_of_0_states_none() -> None:
+    lag = "rate limit schedule lag: avg 0.100 (max 1.000) ms\ntps ="
+    text = NEW.replace("tps =", lag)
+    assert PGBENCH.stated_rate(printing(text))
+    damaged = text.replace("1000.166694", "0.000000")
+    assert PGBENCH.stated_rate(printing(damaged)) is None
+    assert "rate" not in contradicted(NEW_SPEC, damaged, server="15.2")
+
+
 def test_of_long_lines_no_more_is_read_than_there_are_lines() -> None:
     for piece in ("pgbench (1", "SQL script 1: ", "number of transactions above the 1", "tps = 1", ": "):
         assert len(read_summary(f"transaction type: x\n{piece * 100_000}\n" * 2).values) <= 4
