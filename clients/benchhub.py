@@ -25,6 +25,7 @@ import contextlib
 import getopt
 import http.client
 import json
+import math
 import os
 import platform
 import re
@@ -371,20 +372,25 @@ def _conditions(arguments, like, command, stdout):
 def _offered(command):
     """Return the rate that pgbench is told (-R), which it does not print; {} without one."""
     places = [place for place, word in enumerate(command) if Path(word).name == "pgbench"]
-    options, _ = _read_options(command[places[0] :]) if places else ([], [])
+    options, _ = (_read_options(command[places[0] :]) if places else None) or ([], [])
     try:
         [*_, rate_tps] = [float(value) for name, value in options if name in ("-R", "--rate")]
     except ValueError:
+        return {}
+    if not math.isfinite(rate_tps):
         return {}
     return {"rate_tps": int(rate_tps) if rate_tps.is_integer() else rate_tps}
 
 
 def _read_options(command):
-    """Return options and words of a command, as pgbench reads them; none of either where it is not understood."""
-    try:
-        return getopt.gnu_getopt(command[1:], PGBENCH_OPTIONS, PGBENCH_WORDS.split())
-    except getopt.GetoptError:
-        return [], []
+    """Return options and words of a command, as pgbench reads them; None where it is not understood."""
+    # From 17 on -d has a database, whose name begins with no dash; before, it asks for a debugging output.
+    for letters in (PGBENCH_OPTIONS + "d:", PGBENCH_OPTIONS + "d"):
+        with contextlib.suppress(getopt.GetoptError):
+            options, words = getopt.gnu_getopt(command[1:], letters, PGBENCH_WORDS.split())
+            if not any(name == "-d" and value.startswith("-") for name, value in options):
+                return options, words
+    return None
 
 
 def _printed(stdout):
@@ -413,13 +419,13 @@ def _source():
 
 def _connection(command):
     """Return how pgbench is told to connect: options of psql; None where the command is not understood."""
-    try:
-        options, words = getopt.gnu_getopt(command[1:], PGBENCH_OPTIONS, PGBENCH_WORDS.split())
-    except getopt.GetoptError:
+    read = _read_options(command)
+    if read is None:
         return None
+    options, words = read
     letters = {"--host": "-h", "--port": "-p", "--username": "-U", "--dbname": "-d"}
     values = {letters.get(name, name): value for name, value in options}
-    connection = {name: values[name] for name in letters.values() if name in values}
+    connection = {name: values[name] for name in letters.values() if values.get(name)}
     return {**connection, **({"-d": words[0]} if words else {})}
 
 

@@ -23,6 +23,7 @@ from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.catalog.models import Configuration, Hardware, Workload
+from clients import benchhub as benchhub_client
 
 CLIENT = Path(__file__).resolve().parent.parent / "clients" / "benchhub.py"
 
@@ -260,6 +261,26 @@ def test_a_rate_that_is_not_whole_is_refused_in_words_and_the_result_is_kept(liv
     assert "/rate_tps: BenchHub has whole rates only" in done.stderr
     [file] = like.parent.glob("*.ndjson")
     assert json.loads(file.read_text())["rate_tps"] == 99.5
+
+
+@pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        (["-d", "bench", "-R", "100"], {"rate_tps": 100}),
+        (["-d", "-R", "100", "bench"], {"rate_tps": 100}),
+        (["-dR100"], {}),
+        (["-R", "inf"], {}),
+        (["-R", "nan"], {}),
+        (["-R", "100", "--no-such-option"], {}),
+    ],
+)
+def test_a_rate_is_read_as_old_and_new_pgbench_read_it(options, sent):
+    assert benchhub_client._offered(["pgbench", *options]) == sent
+
+
+def test_a_database_after_d_is_the_one_that_is_connected_to():
+    assert benchhub_client._connection(["pgbench", "-d", "bench", "-h", "db"]) == {"-d": "bench", "-h": "db"}
+    assert benchhub_client._connection(["pgbench", "-d", "-h", "db", "bench"]) == {"-d": "bench", "-h": "db"}
 
 
 def test_a_program_that_fails_passes_its_exit_code_on_and_nothing_is_imported(live_server, token, like):
