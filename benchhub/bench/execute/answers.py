@@ -328,7 +328,7 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
             "settings": {name: str(row["setting"]) for name, row in counters.settings.items()},
             **({"pooler": pooler} if pooler else {}),
         },
-        limits=probe.limits_digest_input(hosts),
+        limits=probe.limits_digest_input(_limited(run, hosts)),
         deltas={**counters.deltas, **{name: value for facts, _ in changed for name, value in facts.items()}},
         doubts=(
             *(doubt for _, doubts in changed for doubt in doubts),
@@ -337,6 +337,12 @@ def _observed(run: Run, job_: Job, ended: Ended) -> ingest.Observed:
         ),
         restarted=bool(counters.deltas.get("restarted")),
     )
+
+
+def _limited(run: Run, hosts: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the hosts on which BenchHub's account runs a part of the load; somebody's server has limits of its own."""
+    names = {run.system.driver.name, *(hosts if run.system.instance.own_cluster else ())}
+    return {name: facts for name, facts in hosts.items() if name in names}
 
 
 def _changed_os(job_: Job, ended: Ended) -> tuple[dict[str, Any], Iterable[Doubt]]:

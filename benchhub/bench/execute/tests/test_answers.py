@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db.models import Q
@@ -125,6 +126,13 @@ def test_limits_of_the_hosts_have_a_digest_beside_that_of_the_other_facts(is_rea
     host.save()
     answers.store_outputs(run, attempt, job_, ended(job_, PRINTED))
     assert len(Found.objects.get(run=run).limits_digest) == (64 if is_read else 0)
+
+
+@pytest.mark.parametrize(("cluster", "names"), [(None, {"driver"}), ("ours", {"driver", "server"})])
+def test_limits_of_benchhubs_account_count_where_it_runs_the_server(cluster, names):
+    instance = SimpleNamespace(own_cluster=cluster)
+    run = SimpleNamespace(system=SimpleNamespace(driver=SimpleNamespace(name="driver"), instance=instance))
+    assert answers._limited(run, {"driver": {}, "server": {}}).keys() == names
 
 
 class Endless(bytes):
