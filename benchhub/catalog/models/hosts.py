@@ -122,7 +122,9 @@ class Host(models.Model):
     @property
     def memory_limit_bytes(self) -> int | None:
         """Return what control groups let the account use; None where nothing limits it, or nobody knows."""
-        limit_bytes = self.facts.get("limits", {}).get("memory_bytes")
+        # Where a host was probed last before limits were read together, its memory's stands alone.
+        limits = self.facts.get("limits", {"memory_bytes": self.facts.get("memory_limit_bytes")})
+        limit_bytes = limits.get("memory_bytes")
         return limit_bytes if isinstance(limit_bytes, int) else None
 
     @property

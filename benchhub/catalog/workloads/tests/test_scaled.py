@@ -71,6 +71,13 @@ def test_a_host_that_there_is_not_fills_nothing_in(engineer, host):
     assert fill(engineer, 999).context["page"].scaled.errors.keys() == {"host"}
 
 
+def test_the_limit_of_a_host_that_was_probed_before_limits_were_read_together_counts(host):
+    host.facts |= {"memory_limit_bytes": 4 << 30}
+    assert host.memory_limit_bytes == 4 << 30
+    host.facts |= {"limits": {"cpus": "none", "memory_bytes": "none"}}
+    assert host.memory_limit_bytes is None
+
+
 @pytest.mark.parametrize(("is_own", "text"), [(True, "shared_buffers = 1024MB"), (False, "shared_buffers = 2048MB")])
 def test_the_limit_of_the_account_counts_where_a_cluster_of_benchhubs_own_is(engineer, host, is_own, text):
     host.facts |= {"limits": {"cpus": "none", "memory_bytes": 4 << 30}}
