@@ -150,7 +150,9 @@ def read_numbers(stdout: str, *, connect_each: bool) -> Numbers:
         numbers["latency_average_ms"] = None
     if numbers["planned_transactions"] is not None:
         each = _number(stdout, PER_CLIENT)
-        numbers["planned_transactions"] = unwrapped(numbers["planned_transactions"], each, numbers["reported_clients"])
+        planned = unwrapped(numbers["planned_transactions"], each, numbers["reported_clients"])
+        # One that stays below 0 is of a damaged output.
+        numbers["planned_transactions"] = planned if planned >= 0 else None
     # The root of a difference that rounding took below nothing.
     if math.isnan(numbers["latency_stddev_ms"] or 0.0):
         numbers["latency_stddev_ms"] = 0.0

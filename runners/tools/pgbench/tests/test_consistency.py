@@ -106,6 +106,12 @@ def test_a_planned_number_of_more_than_31_bits_is_read(printed: int, ended: int)
     assert not any("planned ones" in doubt.text for doubt in result.doubts)
 
 
+def test_a_planned_number_below_0_that_is_no_wrapped_one_is_left_out() -> None:
+    spec = replace(UNLOGGED, clients=50, threads=2, duration_s=1)
+    result = PGBENCH.parse(spec, printing(_planned(-7)))
+    assert "planned_transactions" not in result.measures
+
+
 def test_a_wrapped_number_that_is_not_planned_is_contradicted() -> None:
     spec = replace(UNLOGGED, clients=50, threads=2, duration_s=1)
     doubts = PGBENCH.parse(spec, printing(_planned(705_032_705))).doubts
