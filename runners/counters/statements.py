@@ -182,8 +182,11 @@ def _remarks(before: Statements, after: Statements) -> Iterator[str]:
     if went_back:
         yield f"pg_stat_statements: {len(went_back)} of its statements went back in between and were left out."
     # No reset of a single statement can be seen, nor before 14 that of all: what has counted further by now is no less.
-    if went_back or (after.counted <= MOST_ROWS and not before.rows.keys() <= after.rows.keys()):
-        yield "pg_stat_statements lost some in between, as by a reset: at least so much ran as it lists."
+    is_lost = went_back or (after.counted <= MOST_ROWS and not before.rows.keys() <= after.rows.keys())
+    # Those that it had no room for are missing, too.
+    if is_lost and before.dropped == after.dropped:
+        least = "at least so many calls ran" if after.is_nested else "at least so much ran"
+        yield f"pg_stat_statements lost some in between, as by a reset: {least} as it lists."
     if after.is_nested:
         yield "pg_stat_statements counts statements within functions, too: their time stands in the list twice."
 

@@ -103,6 +103,18 @@ def test_where_others_are_gone_or_went_back_what_is_listed_is_told_to_be_the_lea
     assert remarks[-1] == "pg_stat_statements lost some in between, as by a reset: at least so much ran as it lists."
 
 
+def test_where_statements_count_those_within_functions_calls_alone_are_the_least_that_ran():
+    before, after = lines([statement(1, 1, 1.0), statement(2, 5, 5.0)]), lines([statement(1, 2, 2.0)], is_nested=True)
+    _, remarks = between(before, after)
+    assert "at least so many calls ran" in remarks[0] and "twice" in remarks[1] and len(remarks) == 2
+
+
+def test_statements_that_were_forgotten_are_not_told_a_second_time_as_lost():
+    before = lines([statement(1, 1, 1.0), statement(2, 5, 5.0)])
+    _, remarks = between(before, lines([statement(1, 2, 2.0)], dropped=1))
+    assert "forgot" in remarks[0] and len(remarks) == 1
+
+
 def test_a_new_statement_has_its_growth_unless_some_were_left_out_before_which_is_told():
     many = [statement(key, 1, 2.0) for key in range(MOST_ROWS)]
     after = [*many[1:], statement("new", 3, 1.5)]
