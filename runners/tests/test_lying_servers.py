@@ -301,6 +301,9 @@ def test_what_a_server_warns_each_session_is_no_part_of_its_answer(lie, tmp_path
     [
         ("ERROR:  no such table", "ERROR:  no such table"),
         ("FEHLER:  fehlt\nLINE 1: SELECT * FROM t\n        ^\nDETAIL:  x\nHINT:  y", "FEHLER:  fehlt"),
+        ("FEHLER:  fehlt\nCONTEXT:  SQL-Anweisung x\nPL/pgSQL-Funktion inline_code_block", "FEHLER:  fehlt"),
+        ("WARNUNG:  w\npsql:x.sql:3: FEHLER:  fehlt\nDETAIL:  x\nund y", "psql:x.sql:3: FEHLER:  fehlt"),
+        ("SCHWERWIEGEND:  Abbruch\nserver closed the connection\nconnection was lost", "SCHWERWIEGEND:  Abbruch"),
         ("PANIC:  no room\nthe connection was lost", "PANIC:  no room"),
         ("server closed the connection\n\tThis probably means", "server closed the connection"),
     ],

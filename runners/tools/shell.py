@@ -35,6 +35,8 @@ NOT_THERE = "Load it on the primary, then plan again."
 MOST_ANSWER_BYTES = 65_536
 CUT_SHORT, TOO_LONG = 141, f"It said more than {MOST_ANSWER_BYTES} bytes."  # the program's end by the signal PIPE
 ANSWER_S, NOT_IN_TIME, LATE = 60, "The server did not answer within 60 s.", 124  # the end that timeout gives it
+# What servers call a warning in their languages: it is no reason, and a line of libpq's may be behind it.
+WARNED = "(WARNING|WARNUNG|ATTENTION|ADVERTENCIA|ATTENZIONE|AVISO|VARNING|UYARI|UWAGA|ПРЕДУПРЕЖДЕНИЕ|警告|경고)"
 # How a line begins, up to its colon, that tells more of the message before it.
 CONTINUED = "(DETAIL|HINT|LINE [0-9]+|QUERY|CONTEXT|STATEMENT|LOCATION|[A-Z]+ NAME)"
 # The lock of an attempt has no place in a question: 3 and 5 are free in its shell, and come back to what they were.
@@ -76,10 +78,14 @@ briefly_ended() {{
     exit "${{code:-2}}"
 }}
 # The line of an answer that says why there is none: warnings may stand before it. Of a server that speaks another
-# language it is the last that tells no more of the one before it: DETAIL and the like are libpq's words, English here.
+# language it is the last with a severity, in capitals and before two blanks, as what continues it may have any lines;
+# without one, the last that tells no more of the one before it: DETAIL and the like are libpq's words, English here.
 briefly_reason() {{
     printf '%s\\n' "$1" | grep -a -m 1 -E '(ERROR|FATAL|PANIC|error): ' || {{
-        reason=$(printf '%s\\n' "$1" | grep -a -v -E '^([[:blank:]]|$|{CONTINUED}:)' | tail -n 1)
+        lines=$(printf '%s\\n' "$1" | grep -a -v -E '^([[:blank:]]|$|{CONTINUED}:)')
+        reason=$(printf '%s\\n' "$lines" | grep -a -E '^([^ ]*: )?[^a-z ]+:  ' |
+            grep -a -v -E '^([^ ]*: )?{WARNED}:' | tail -n 1)
+        [ -n "$reason" ] || reason=$(printf '%s\\n' "$lines" | tail -n 1)
         printf '%s\\n' "${{reason:-$(printf '%s\\n' "$1" | head -n 1)}}"
     }}
 }}
