@@ -171,6 +171,22 @@ def test_what_cannot_be_stopped_is_paused_and_holds_up_no_other(make, system, mo
     assert [run.state for run in other.runs.order_by("position")] == ["failed", "cancelled"]
 
 
+@pytest.mark.parametrize("policy", Experiment.FailurePolicy.values)
+def test_what_would_fail_as_a_run_did_fails_with_it_whatever_the_policy(make, policy):
+    experiment = make(runs=3, failure_policy=policy, failure_limit=3)
+    run = end_next(State.FAILED, "Script 1, line 1: syntax error.")
+    other = new_run(experiment, new_system(new_host("beta"), label="beta"), 9)
+    queue.fail_alike(run, "Script 1, line 1: syntax error.")
+    ends = experiment.runs.exclude(pk=other.pk).values_list("state", "reason")
+    assert list(ends) == [(State.FAILED, "Script 1, line 1: syntax error.")] * 3
+    assert Attempt.objects.count() == 1
+    queue.stop_failing()
+    experiment.refresh_from_db()
+    other.refresh_from_db()
+    states = {"continue": (False, "queued"), "pause": (True, "queued"), "cancel": (False, "cancelled")}
+    assert (experiment.paused_at is not None, other.state) == states[policy]
+
+
 def test_a_person_who_resumes_meanwhile_is_not_overruled(make):
     make(failure_policy="pause")
     end_next(State.FAILED)
