@@ -13,8 +13,12 @@ from benchhub.bench.plan import plan, specs
 from benchhub.bench.queue import gates, queue
 
 FAR = 1_000_000_000  # positions are unique at every moment, so that they move by way of places that nothing has
-MOST_RETURNS = 2
+MOST_RETURNS = 2  # after which a person is asked: loads do not help
 MISSING = "Its server had another data set, or none: it waits until its own is loaded."
+GONE_AGAIN = (
+    f"{{}} had another data set, or none, at {MOST_RETURNS + 1} starts of a run, though its own was loaded in between:"
+    " something else writes to that database. See that it ends, then resume."
+)
 
 
 def load_anew(drivers: Sequence[int]) -> int:
@@ -65,13 +69,3 @@ def _make_room(experiment: Experiment, position: int, count: int) -> None:
     later_runs = experiment.runs.filter(position__gte=position)
     later_runs.update(position=F("position") + FAR)
     experiment.runs.filter(position__gte=FAR).update(position=F("position") - FAR + count)
-
-
-def may_return(run: Run) -> bool:
-    """Tell whether a run that found another data set may wait for a load.
-
-    Not if it is to be cancelled, as its load would then run for nobody; nor for ever, where loads do not help.
-    """
-    if run.cancel_asked_at:
-        return False
-    return run.kind != Run.Kind.LOAD and run.attempts.filter(reason=MISSING).count() < MOST_RETURNS

@@ -70,10 +70,14 @@ def set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
 
 
 def _lacked_data_set(failed: Failed) -> bool:
-    if not ingest.lacks_data_set(failed.outputs) or not data_sets.may_return(failed.run):
+    """Try again behind a load; where loads do not help, ask a person: a run that failed would find nothing again."""
+    run = failed.run
+    if run.kind == Run.Kind.LOAD or not ingest.lacks_data_set(failed.outputs):
         return False
-    queue.go_back(failed.run, failed.claim, data_sets.MISSING)
-    data_sets.put_before(failed.run)
+    queue.go_back(run, failed.claim, data_sets.MISSING)
+    data_sets.put_before(run)
+    if _since_resumed(run).filter(reason=data_sets.MISSING).count() > data_sets.MOST_RETURNS:
+        queue.pause(run.experiment, data_sets.GONE_AGAIN.format(run.system.instance))
     return True
 
 

@@ -1,7 +1,6 @@
 """A run never measures on another data set than its own, whatever comes into the queue; and every run ends."""
 
 import pytest
-from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -110,28 +109,6 @@ def test_after_a_load_that_failed_no_other_is_planned_and_what_waits_fails_with_
     assert queue.run_again(experiment.runs.filter(kind="measure")) == 2
     due.reserve()
     assert "Its data set was not loaded" in experiment.runs.filter(kind="measure").first().reason
-
-
-def test_a_run_that_is_to_be_cancelled_gets_no_load_that_would_run_for_nobody(systems):
-    load_data(systems[0], 10)
-    run = planned(systems[:1]).runs.first()
-    assert data_sets.may_return(run)
-    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
-    run.refresh_from_db()
-    assert not data_sets.may_return(run)
-
-
-def test_a_run_goes_back_behind_a_load_twice_and_not_for_ever(systems):
-    load_data(systems[0], 10)
-    run = planned(systems[:1]).runs.first()
-    away = "PostgreSQL could not be reached from the driver."  # no return for a load
-    run.attempts.create(number=9, reason=away, ended_at=Now())
-    for number in range(data_sets.MOST_RETURNS):
-        assert data_sets.may_return(run)
-        run.attempts.create(number=number + 1, reason=data_sets.MISSING, ended_at=Now())
-    assert not data_sets.may_return(run)
-    load = planned(systems[:1], scale=20).runs.get(kind="load")
-    assert not data_sets.may_return(load)
 
 
 def test_a_run_that_lacks_its_data_is_not_overtaken_where_its_host_ends_while_loads_are_planned(systems):

@@ -4,13 +4,14 @@ import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench import testing
+from benchhub.bench.additions import data_sets
 from benchhub.bench.execute import jobs, returns
 from benchhub.bench.models import Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.bench.results.ingest import missing_server
 from benchhub.catalog.models import Hardware
-from runners.contract import Outputs
+from runners.contract import VERIFY_FAILED, Outputs
 from runners.tools import layers
 from runners.tools.shell import NO_ANSWER
 
@@ -25,10 +26,10 @@ def systems():
     return [testing.make_system(version, host, hardware) for version in ("16", "17")]
 
 
-def collecting(*systems):
+def collecting(*systems, **fields):
     """Give a run of the first system that has ended on its host."""
     experiment = testing.make_experiment(list(systems))
-    run = testing.make_run(experiment, systems[0], 2, 1, spec=testing.whole_spec())
+    run = testing.make_run(experiment, systems[0], 2, 1, spec=testing.whole_spec(), **fields)
     for state in (State.RESERVED, State.STARTING, State.RUNNING, State.COLLECTING):
         queue.move(run, state)
     Watch.objects.create(run=run)
@@ -36,11 +37,20 @@ def collecting(*systems):
     return run
 
 
-def goes_back(run, stderr):
+def goes_back(run, stderr, returncode=97):
     claim = queue.Claim(run.pk, Watch.objects.get(run=run).fence)
     job = jobs.make_job(run, claim, run.attempts.latest("number"))
-    outputs = Outputs(97, b"", stderr.encode())
+    outputs = Outputs(returncode, b"", stderr.encode())
     return returns.goes_back(returns.Failed(run, job, outputs, layers.with_layer(stderr)))
+
+
+def again(run, number):
+    """Have the run end on its host once more, as its attempt of that number."""
+    run.refresh_from_db()
+    for state in (State.RESERVED, State.STARTING, State.RUNNING, State.COLLECTING):
+        queue.move(run, state)
+    run.attempts.create(number=number)
+    Hold.objects.all().delete()
 
 
 def failed_before(run, count, stderr):
@@ -66,12 +76,8 @@ def test_the_last_try_pauses_the_experiment_and_a_person_who_resumes_it_starts_t
     assert goes_back(run, stderr)
     assert "see that its server takes connections" in Experiment.objects.get().pause_reason
     assert queue.resume(Experiment.objects.get())
-    again = Run.objects.get()
-    for state in (State.RESERVED, State.STARTING, State.RUNNING, State.COLLECTING):
-        queue.move(again, state)
-    again.attempts.create(number=tries + 1)
-    Hold.objects.all().delete()
-    assert goes_back(again, stderr)
+    again(run, tries + 1)
+    assert goes_back(run, stderr)
     assert not Experiment.objects.get().paused_at
 
 
@@ -100,3 +106,48 @@ def test_tries_that_failed_for_another_reason_in_between_do_not_count(systems):
 def test_a_load_that_lost_its_server_and_a_check_that_says_something_else_are_failures(text):
     assert missing_server(Outputs(2, b"", AWAY.encode())) is None
     assert missing_server(Outputs(97, b"", text.encode())) is None
+
+
+def lacks_data(run):
+    return goes_back(run, "There is no pgbench data set\n", VERIFY_FAILED)
+
+
+def test_a_run_that_lacks_its_data_goes_back_behind_a_load_and_asks_a_person_where_loads_do_not_help(systems):
+    run = collecting(systems[0])
+    run.attempts.update(number=9)
+    away = layers.with_layer(AWAY)  # no return for a load
+    run.attempts.create(number=8, outcome=State.FAILED, reason=away, ended_at=Now())
+    for number in range(1, data_sets.MOST_RETURNS):
+        run.attempts.create(number=number, outcome=State.FAILED, reason=data_sets.MISSING, ended_at=Now())
+    assert lacks_data(run)
+    assert (Run.objects.get(pk=run.pk).state, Experiment.objects.get().paused_at) == (State.QUEUED, None)
+    again(run, 10)
+    assert lacks_data(run)
+    assert Run.objects.get(pk=run.pk).state == State.QUEUED
+    assert Experiment.objects.get().pause_reason == data_sets.GONE_AGAIN.format(systems[0].instance)
+    load = run.experiment.runs.get(kind="load")
+    assert load.position < Run.objects.get(pk=run.pk).position
+
+
+def test_a_run_that_lacked_its_data_too_often_is_counted_anew_once_a_person_has_resumed_its_experiment(systems):
+    run = collecting(systems[0])
+    run.attempts.update(number=data_sets.MOST_RETURNS + 1)
+    for number in range(1, data_sets.MOST_RETURNS + 1):
+        run.attempts.create(number=number, outcome=State.FAILED, reason=data_sets.MISSING, ended_at=Now())
+    assert lacks_data(run)
+    assert queue.resume(Experiment.objects.get())
+    again(run, data_sets.MOST_RETURNS + 2)
+    assert lacks_data(run)
+    assert (Run.objects.get(pk=run.pk).state, Experiment.objects.get().paused_at) == (State.QUEUED, None)
+
+
+def test_a_run_that_is_to_be_cancelled_gets_no_load_that_would_run_for_nobody(systems):
+    run = collecting(systems[0])
+    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+    run.refresh_from_db()
+    assert not lacks_data(run)
+    assert not run.experiment.runs.filter(kind="load").exists()
+
+
+def test_a_load_goes_behind_no_other_load(systems):
+    assert not lacks_data(collecting(systems[0], kind="load"))
