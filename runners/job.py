@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from runners import tools
@@ -42,6 +43,8 @@ CANCEL_GRACE_S = 10
 LIMITS = {"grace_s": CANCEL_GRACE_S, "most_bytes": 1 << 30, "keep_days": KEEP_EVIDENCE_DAYS}
 SUMMING_UP_S = 30  # so long a wrapper whose command was cancelled may sum up what it left
 ANOTHER_AT_WORK = 6  # how cancel.sh ends where a start of the attempt has not ended
+# How start.sh ends where the account lacks something: a limit or a program (3), or the right to write somewhere.
+OF_THE_LOGIN = (1, 2, 3)
 NOT_ENDED = 7  # how it ends where processes of the attempt refuse to end
 SIGN_EVERY_S = 7
 SIGN = re.compile(rb"held ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15}) ([0-9]{1,15})\n")
@@ -143,7 +146,15 @@ async def start_files(
 
 
 async def _start(connections: Connections, target: Target, text: str) -> StartOutcome:
-    answer = await connections.run(target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
+    script = partial(connections.run, target, "exec /bin/sh -s", input=text.encode(), timeout_s=EXEC_TIMEOUT_S)
+    try:
+        answer = await script()
+    except RemoteFailure as error:
+        if error.returncode not in OF_THE_LOGIN:
+            raise
+        # They may have been mended since this connection logged in, which is the only moment that reads them.
+        connections.drop(target)
+        answer = await script()
     with sensible(target, answer):
         return StartOutcome(answer.decode().strip())
 

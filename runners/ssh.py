@@ -9,8 +9,8 @@ import asyncio
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import asyncssh
@@ -138,6 +138,8 @@ class _Link:
         self.sessions = asyncio.Semaphore(MAX_SESSIONS)
         self.connection: asyncssh.SSHClientConnection | None = None
         self.giving_way: set[asyncssh.SSHClientProcess[bytes]] = set()
+        self.commands = 0
+        self.is_dropped = False
 
     def make_way(self) -> None:
         """End the commands that give way: where the host takes few sessions, they would keep others out for hours."""
@@ -145,6 +147,17 @@ class _Link:
             process = self.giving_way.pop()
             process.terminate()
             process.close()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Count a command; the last of a connection that was dropped closes it."""
+        self.commands += 1
+        try:
+            yield
+        finally:
+            self.commands -= 1
+            if self.is_dropped and not self.commands and self.connection:
+                self.connection.close()
 
 
 class Connections:
@@ -186,14 +199,25 @@ class Connections:
     async def _run(self, target: Target, command: Command, timeout_s: float) -> bytes:
         link = self._links.setdefault(target, _Link())
         try:
-            async with asyncio.timeout(timeout_s), link.sessions:
-                return await self._exchange(target, link, command)
+            with link.in_use():
+                async with asyncio.timeout(timeout_s), link.sessions:
+                    return await self._exchange(target, link, command)
         except TimeoutError as error:
             raise Unreachable(
                 f"{target.place} did not answer within {timeout_s:g} s; look at its load and the network."
             ) from error
         except (OSError, asyncssh.Error) as error:
             raise Unreachable(_sentence(target.place, error)) from error
+
+    def drop(self, target: Target) -> None:
+        """Have the next command log in anew: what an account may do, its limits and groups, is that of its log-in.
+
+        Commands under way end on the connection that they have.
+        """
+        if link := self._links.pop(target, None):
+            link.is_dropped = True
+            with link.in_use():
+                pass
 
     async def close(self) -> None:
         """Close every connection; jobs on the targets go on."""

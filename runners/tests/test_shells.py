@@ -34,6 +34,14 @@ def _through(daemon, lines: str) -> None:
     daemon.start(f"ForceCommand {script}\n")
 
 
+def _shared(daemon) -> Path:
+    """Return a folder that the account may write to."""
+    folder = daemon.folder / "shared"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    return folder
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_command_and_its_input_arrive_unchanged_through_each_login_shell(connections, make_daemon, shell):
     daemon = make_daemon()
@@ -93,6 +101,39 @@ async def test_an_account_that_cannot_carry_a_job_is_refused_with_the_reason_bef
         await bench.start("true")
     assert failure.value.returncode == 3 and bench.executions() == []
     assert not (await bench.look()).started
+
+
+async def test_a_limit_that_was_raised_since_the_log_in_is_seen_by_the_next_start(bench, make_daemon):
+    daemon = make_daemon()
+    first = _shared(daemon) / "first"
+    _with(
+        daemon,
+        f'[ -e {first} ] || echo "$SSH_CONNECTION" > {first}\n'
+        f'[ "$SSH_CONNECTION" != "$(cat {first})" ] || ulimit -n 12',
+    )
+    bench = replace(bench, target=daemon.target)
+    assert (await bench.connections.run(daemon.target, "ulimit -n", timeout_s=PATIENCE_S)).strip() == b"12"
+    assert await bench.start("true") is job.StartOutcome.STARTED
+    assert await bench.ended() and len(bench.executions()) == 1
+
+
+async def test_a_connection_that_is_dropped_goes_on_for_what_is_under_way(connections, make_daemon):
+    daemon = make_daemon()
+    daemon.start("LogLevel VERBOSE\n")
+    begun, goes_on = _shared(daemon) / "begun", _shared(daemon) / "goes_on"
+    text = f"touch {begun}; until [ -e {goes_on} ]; do sleep 0.1; done; echo held"
+    held = asyncio.create_task(connections.run(daemon.target, text, timeout_s=PATIENCE_S))
+    async with asyncio.timeout(PATIENCE_S):
+        while not begun.exists():
+            await asyncio.sleep(0.05)
+    dropped = connections._links[daemon.target].connection
+    connections.drop(daemon.target)
+    assert await connections.run(daemon.target, "echo new", timeout_s=PATIENCE_S) == b"new\n"
+    goes_on.touch()
+    assert await held == b"held\n"
+    assert daemon.log_of().count("Accepted publickey") == 2
+    async with asyncio.timeout(PATIENCE_S):
+        await dropped.wait_closed()
 
 
 async def test_a_path_that_leads_nowhere_is_mended_for_the_command(connections, make_daemon):
