@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.db import DataError, IntegrityError, transaction
@@ -47,7 +47,7 @@ from .steps.contract import (
     Uncollectable,
     Withdrawn,
 )
-from .steps.look import PUT_BACK_WITHIN, live_tps
+from .steps.look import MOST_WAITS, PUT_BACK_WITHIN, live_tps
 from .steps.watch import Wake, watch
 
 logger = logging.getLogger(__name__)
@@ -193,7 +193,8 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
         if sentence := WAITING.get(answer.outcome):
             after = RETRY_AFTER if run.watch.contact_error == sentence else FIRST_RETRY_AFTER
             queue.look_again(job_.claim, after, **CONTACT, contact_error=sentence)
-            if answer.outcome is job.StartOutcome.HELD and run.watch.contact_error == HELD:
+            if answer.outcome is job.StartOutcome.HELD:
+                _count_wait(job_)
                 _pause_held(run)
             return
         Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
@@ -204,8 +205,11 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
 
 
 def _pause_held(run: Run) -> None:
-    """Pause the experiment of a run that waits for its server too long: its next step takes the start back."""
-    if run.attempts.filter(ended_at=None, started_at__lt=Now() - HELD_FOR).exists():
+    """Pause the experiment of a run that waits for its server too long: its next step takes the start back.
+
+    Looks are counted, and no hours: a clock may be set.
+    """
+    if run.attempts.filter(ended_at=None, waits__gt=HELD_FOR // RETRY_AFTER).exists():
         queue.pause(run.experiment, HELD_TOO_LONG.format(run.system.instance))
 
 
@@ -218,7 +222,7 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             return None
         Attempt.objects.filter(run=run, ended_at=None, boot_id="").update(boot_id=look.boot_id)
         if look.is_hidden or (look.started and job_.hidden_at):
-            Attempt.objects.filter(run=run, ended_at=None).update(hidden_at=Now() if look.is_hidden else None)
+            Attempt.objects.filter(run=run, ended_at=None).update(hidden_at=Now() if look.is_hidden else None, waits=0)
         if state == "running" and run.state == State.STARTING:
             queue.move(run, State.RUNNING, "It had begun before its start was confirmed.", job_.claim.fence)
         if state == "finished":
@@ -249,9 +253,16 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
 
 def _await_folder(job_: Job) -> None:
     """Have the run wait for a folder that was moved under its load, and say until when."""
-    assert job_.hidden_at is not None
-    sentence = AWAITED.format(f"{job_.hidden_at + PUT_BACK_WITHIN:%Y-%m-%d %H:%M} UTC")
+    now = _count_wait(job_)
+    sentence = AWAITED.format(f"{now + (MOST_WAITS - job_.waits) * RETRY_AFTER:%Y-%m-%d %H:%M} UTC")
     queue.look_again(job_.claim, RETRY_AFTER, **CONTACT, contact_error=sentence)
+
+
+def _count_wait(job_: Job) -> datetime:
+    """Count a look at which the attempt waited; return the warehouse's time."""
+    attempt = Attempt.objects.filter(run=job_.claim.run_id, ended_at=None)
+    attempt.update(waits=F("waits") + 1)
+    return cast(datetime, attempt.values_list(Now(), flat=True).get())
 
 
 def _write_lost(run: Run, job_: Job, looked: Looked) -> None:

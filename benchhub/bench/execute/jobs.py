@@ -21,7 +21,7 @@ from runners.contract import RunSpec
 from runners.readings import short
 from runners.ssh import Target
 
-from . import looks
+from . import looks, visits
 from .looks import RETRY_AFTER
 from .steps.contract import Job
 from .visits import folders_of, target_of
@@ -80,7 +80,7 @@ def _enter_starting(run: Run, claim: queue.Claim) -> bool:
         queue.give_back(run, claim, reason)
         return False
     number = (run.attempts.aggregate(last=Max("number"))["last"] or 0) + 1
-    Attempt.objects.create(run=run, number=number)
+    Attempt.objects.create(run=run, number=number, work_directory=run.system.driver.work_directory)
     queue.move(run, State.STARTING, fence=claim.fence)
     return True
 
@@ -135,7 +135,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         target=targets[driver.pk],
         server=server,
         is_server_apart=bool(server_hosts),
-        attempt=job.Attempt(str(run.uuid), attempt.number, driver.work_directory),
+        attempt=visits.place_of(run, attempt),
         spec=spec,
         password=password,
         expected_s=run.expected_s,
@@ -143,6 +143,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         out_offset=watch.out_offset,
         boot_id=attempt.boot_id,
         hidden_at=attempt.hidden_at,
+        waits=attempt.waits,
         cancel_asked=run.cancel_asked_at is not None,
         host_before=attempt.host_before,
         to_probe=_stale_hosts(targets) if is_starting else {},
@@ -157,10 +158,10 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
     )
 
 
-def _uncollected(run: Run, attempt: Attempt) -> tuple[int, ...]:
-    """Return the numbers of earlier attempts that left no exit code with BenchHub: the others cannot begin again."""
+def _uncollected(run: Run, attempt: Attempt) -> tuple[job.Attempt, ...]:
+    """Return the earlier attempts that left no exit code with BenchHub: the others cannot begin again."""
     earlier = run.attempts.filter(number__lt=attempt.number, returncode=None, acknowledged_at=None)
-    return tuple(earlier.order_by("number").values_list("number", flat=True))
+    return tuple(visits.place_of(run, row) for row in earlier.order_by("number"))
 
 
 def _reached(host: Host) -> tuple[Target | None, str]:

@@ -16,7 +16,6 @@ from benchhub.bench.models.states import State
 from benchhub.bench.queue import exclusive
 from benchhub.catalog.models import Host
 from runners.job import KEEP_EVIDENCE_DAYS
-from runners.job import Attempt as OnTarget
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import loop, visits
@@ -54,8 +53,7 @@ def undisturbing() -> list[Attempt]:
 
 async def _tidy(attempt: Attempt) -> None:
     host = attempt.run.system.driver
-    on_target = OnTarget(run=str(attempt.run.uuid), number=attempt.number, work_directory=host.work_directory)
-    await end.tidy(target_of(host), on_target)
+    await end.tidy(target_of(host), visits.place_of(attempt.run, attempt))
 
 
 def untidied() -> QuerySet[Attempt]:

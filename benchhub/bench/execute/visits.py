@@ -16,10 +16,11 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchhub.accounts import audit
+from benchhub.bench.models import Attempt, Run
 from benchhub.bench.queue import exclusive
 from benchhub.catalog.models import Host, SourceBuild
 from benchhub.catalog.models.moments import may_visit
-from runners import probe
+from runners import job, probe
 from runners.readings import short
 from runners.ssh import HostKeyChanged, RemoteFailure, Target, Unreachable, offered_host_key
 
@@ -42,6 +43,12 @@ def target_of(host: Host) -> Target:
         private_key=host.private_key,
         host_key=host.host_key,
     )
+
+
+def place_of(run: Run, attempt: Attempt) -> job.Attempt:
+    """Return where the attempt lies on the run's driver: where it began, wherever others begin there by now."""
+    work_directory = attempt.work_directory or run.system.driver.work_directory  # of an older release it has none
+    return job.Attempt(str(run.uuid), attempt.number, work_directory)
 
 
 def visit_hosts() -> int:

@@ -15,12 +15,18 @@ class Attempt(models.Model):
     run = models.ForeignKey(Run, models.PROTECT, related_name="attempts")
     number = models.PositiveIntegerField()
     started_at = models.DateTimeField(db_default=Now())
+    work_directory = models.CharField(
+        max_length=300, blank=True, db_default="", help_text="Of its driver when it began: where it lies for good."
+    )
     boot_id = models.CharField(max_length=40, blank=True)
     host_before = models.JSONField(null=True, blank=True)
     returncode = models.IntegerField(null=True)
     ended_at = models.DateTimeField(null=True)
     hidden_at = models.DateTimeField(
         null=True, help_text="When its load was last seen at work in a folder that was not where it should be."
+    )
+    waits = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Looks at which it waited for what may never come; no clock counts them."
     )
     outcome = models.CharField(max_length=12, blank=True)
     reason = models.TextField(blank=True)

@@ -13,6 +13,7 @@ from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Now
 
 from benchhub.catalog.models.hosts import Host
+from benchhub.catalog.models.moments import SLACK
 
 from .states import State
 
@@ -208,8 +209,11 @@ class Reservation(models.Model):
 
 class WorkerQuerySet(models.QuerySet["Worker"]):
     def alive(self) -> Self:
-        """Return the workers that have done lately what the ticker asked for."""
-        return self.filter(ticked_at__gt=Now() - ALIVE_WITHIN)
+        """Return the workers that have done lately what the ticker asked for.
+
+        A time that is still to come was written before a clock was set back: it tells nothing.
+        """
+        return self.filter(ticked_at__gt=Now() - ALIVE_WITHIN, ticked_at__lte=Now() + SLACK)
 
 
 class Worker(models.Model):

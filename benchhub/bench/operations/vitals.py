@@ -65,7 +65,7 @@ def runs_by_state() -> dict[str, int]:
 def tick_lag_s() -> float | None:
     """Return the seconds since a worker last did what the ticker had asked for; None when none ever has."""
     last = Worker.objects.aggregate(lag=_seconds(Now() - Max("ticked_at")))["lag"]
-    return None if last is None else float(last)
+    return None if last is None else max(0.0, float(last))  # its time is to come where a clock was set back since
 
 
 def standstill() -> str:

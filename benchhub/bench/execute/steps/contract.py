@@ -20,8 +20,9 @@ from runners.verdict import Look, Verdict
 class Job:
     """All that a step on the target needs to know, as plain data.
 
-    `earlier` are the numbers of attempts of which nothing was collected: something of them may begin yet.
-    `hidden_at`: when its load was last seen at work in a folder that was not where it should be.
+    `earlier` are attempts of the run of which nothing was collected: something of them may begin yet.
+    `hidden_at`: when its load was last seen at work in a folder that was not where it should be,
+    `waits`: at how many looks it has waited for that folder since.
     `away` are the hosts, by key, that could not be reached at the last try. `too_late` says why the run may not
     start any more, if that is so: it goes back to the queue unless it has begun. `blocked` says why nothing may be
     started for now: what has begun is looked after all the same, by its driver alone.
@@ -42,8 +43,9 @@ class Job:
     host_before: Mapping[str, Any] | None
     to_probe: Mapping[int, tuple[Target, list[str]]]
     hosts: Mapping[int, Target]
-    earlier: tuple[int, ...] = ()
+    earlier: tuple[job.Attempt, ...] = ()
     hidden_at: datetime | None = None
+    waits: int = 0
     away: frozenset[int] = frozenset()
     too_late: str = ""
     blocked: str = ""

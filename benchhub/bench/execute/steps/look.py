@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from benchhub.analysis import words
 from benchhub.bench.execute.connections import connections
+from benchhub.bench.execute.looks import RETRY_AFTER
 from benchhub.bench.models.states import State
 from benchhub.bench.results import live_log
 from runners import job
@@ -19,6 +20,7 @@ SECOND_LOOK_S = 0.5
 # Time for a person to put a folder back that was moved, where nothing works in it any more that would lead to it. Other
 # runs wait for the host meanwhile.
 PUT_BACK_WITHIN = timedelta(hours=4)
+MOST_WAITS = PUT_BACK_WITHIN // RETRY_AFTER
 OVERDUE = (
     "It had not ended within its deadline of {}, and what was to end it on its host had been killed there. BenchHub"
     " ended it; it left no exit code."
@@ -52,8 +54,11 @@ async def look(job_: Job) -> Looked:
 
 
 def awaits_folder(job_: Job) -> bool:
-    """Tell whether the folder of the run was moved under its load so lately that a person may put it back."""
-    return job_.hidden_at is not None and datetime.now(UTC) < job_.hidden_at + PUT_BACK_WITHIN
+    """Tell whether the folder of the run was moved under its load so lately that a person may put it back.
+
+    Looks are counted, and no hours: any clock may be set meanwhile, and where nobody looked nobody could have seen it.
+    """
+    return job_.hidden_at is not None and job_.waits < MOST_WAITS
 
 
 async def single_look(job_: Job) -> Look:

@@ -33,8 +33,8 @@ async def start(job_: Job) -> Started | Looked | Refused:
     Raises Unreachable or RemoteFailure where the host of its server is away or refuses, and nothing has begun.
     """
     pool, attempt = connections(), job_.attempt
-    for number in job_.earlier:
-        await _end_earlier(job_, replace(attempt, number=number))
+    for earlier in job_.earlier:
+        await _end_earlier(job_, earlier)
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
@@ -71,8 +71,8 @@ async def _end_earlier(job_: Job, earlier: job.Attempt) -> None:
 
 def _forget_earlier(job_: Job) -> None:
     """Ask again at the start of another attempt: by then the host may have lost what it was told."""
-    for number in job_.earlier:
-        _ended.pop((job_.attempt.run, number), None)
+    for earlier in job_.earlier:
+        _ended.pop((earlier.run, earlier.number), None)
 
 
 async def withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:

@@ -14,7 +14,7 @@ from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
 from benchhub.bench.execute import answers, jobs, looks, visits
 from benchhub.bench.execute.steps.contract import Ended, Looked
-from benchhub.bench.execute.steps.look import awaits_folder
+from benchhub.bench.execute.steps.look import MOST_WAITS, awaits_folder
 from benchhub.bench.models import Attempt, Found, Hold, Result, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
@@ -187,7 +187,13 @@ def test_a_run_waits_for_a_folder_that_was_moved_under_its_load_and_is_lost_wher
     until = f"{hidden_at + timedelta(hours=4):%Y-%m-%d %H:%M} UTC"
     assert f"put the work directory back to where it was on the host by {until}" in sentence_of(run)
     assert (Run.objects.get(pk=run.pk).state, attempt.pk) == (State.RUNNING, run.attempts.get(ended_at=None).pk)
-    late = replace(job_, hidden_at=hidden_at - timedelta(hours=4))
+    assert Attempt.objects.get(pk=attempt.pk).waits == 1
+    job_ = replace(job_, waits=MOST_WAITS - 1)
+    for hours in (-5, 5):  # by which a clock was set, or nobody looked
+        assert awaits_folder(replace(job_, hidden_at=hidden_at + timedelta(hours=hours)))
+    written(job_, Looked(LOOK, absent, is_awaited=True))
+    assert f"by {hidden_at + looks.RETRY_AFTER:%Y-%m-%d %H:%M} UTC" in sentence_of(run)
+    late = replace(job_, waits=MOST_WAITS)
     assert not awaits_folder(late) and not awaits_folder(replace(job_, hidden_at=None))
     written(late, Looked(LOOK, absent))
     run.refresh_from_db()

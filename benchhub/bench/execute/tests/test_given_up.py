@@ -63,10 +63,11 @@ def test_a_start_that_failed_before_anything_began_goes_back_behind_a_tombstone(
 def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_with_them(
     starting, target, monkeypatch
 ):
-    job_, run = replace(starting[0], earlier=(7, 8)), starting[1]
+    job_, run = starting
     monkeypatch.setattr(start, "MOST_ENDED", 2)
     monkeypatch.setattr(start, "_ended", OrderedDict({("another run", 1): None}))
     here = replace(job_.attempt, number=7)
+    job_ = replace(job_, earlier=(here, replace(here, number=8)))
     loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
     (folder(target, run, 7) / "cancel").unlink()
     loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)

@@ -1,5 +1,7 @@
 """Where a job lies is not changed under it."""
 
+import asyncio
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
@@ -9,13 +11,14 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
-from benchhub.bench.execute import jobs
-from benchhub.bench.models import Attempt, Run
+from benchhub.bench.execute import jobs, tidy, visits
+from benchhub.bench.models import Attempt, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.catalog.hosts.forms import HostForm
 from benchhub.catalog.instances.forms import InstanceForm
 from benchhub.catalog.models import Hardware, Host, Instance
+from runners.job import Attempt as Place
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +46,36 @@ def test_a_host_is_not_moved_away_from_a_job_under_way_and_may_be_afterwards(run
     assert form.errors == {name: [sentence]}
     Attempt.objects.filter(pk=attempt.pk).update(ended_at=attempt.started_at)
     assert not edit(Host.objects.get(), **{name: value}).errors
+
+
+def test_an_attempt_lies_where_it_began_wherever_others_of_its_run_begin_by_now(run, monkeypatch):
+    run = testing.make_run(run.experiment, run.system, 2, 2, state=State.RESERVED, spec=testing.whole_spec())
+    Watch.objects.create(run=run)
+    for work_directory in ("/old", "/new"):
+        Host.objects.update(work_directory=work_directory)
+        claim = queue.Claim(run.pk, Watch.objects.get().fence)
+        job_ = jobs.prepare_step(claim)
+        if work_directory == "/old":
+            with queue.fenced(claim) as row:
+                queue.give_back(row, claim, "Its time was over.")
+                queue.move(row, State.RESERVED)
+    assert job_.attempt == Place(str(run.uuid), 2, "/new")
+    assert job_.earlier == (Place(str(run.uuid), 1, "/old"),)
+    tidied = []
+    monkeypatch.setattr(tidy.end, "tidy", lambda _target, place: noted(tidied, place))
+    for attempt in Attempt.objects.select_related("run__system__driver").order_by("number"):
+        asyncio.run(tidy._tidy(attempt))
+    assert tidied == [*job_.earlier, job_.attempt]
+
+
+def test_an_attempt_of_an_older_release_lies_in_the_work_directory_of_its_host(run):
+    attempt = Attempt.objects.create(run=run, number=1)
+    assert attempt.work_directory == ""
+    assert visits.place_of(run, attempt) == Place(str(run.uuid), 1, Host.objects.get().work_directory)
+
+
+async def noted(notes, value):
+    notes.append(value)
 
 
 def test_what_no_job_is_found_by_may_be_edited_at_any_time(run):

@@ -12,7 +12,7 @@ import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench.conftest import PATIENCE_S
-from benchhub.bench.execute import answers, inspections, jobs, loop, returns
+from benchhub.bench.execute import answers, inspections, jobs, looks, loop, returns
 from benchhub.bench.execute.steps import end
 from benchhub.bench.execute.steps.contract import Cancelled, Ended, Looked, Refused, Started, Withdrawn
 from benchhub.bench.execute.steps.look import look
@@ -185,7 +185,11 @@ def test_a_run_whose_server_stays_changed_for_hours_lets_its_host_go_and_a_perso
     written(job_, Started(job.StartOutcome.HELD, {}, None))
     written(job_, Started(job.StartOutcome.HELD, {}, None))
     assert queue.why_not_now(planned.runs.get(pk=job_.claim.run_id)) == ""
+    # A clock that was set by hours has waited for nobody.
     Attempt.objects.update(started_at=Now() - answers.HELD_FOR - timedelta(seconds=1))
+    written(job_, Started(job.StartOutcome.HELD, {}, None))
+    assert queue.why_not_now(planned.runs.get(pk=job_.claim.run_id)) == ""
+    Attempt.objects.update(waits=answers.HELD_FOR // looks.RETRY_AFTER)
     written(job_, Started(job.StartOutcome.HELD, {}, None))
     planned.refresh_from_db()
     assert planned.pause_reason.startswith("Another BenchHub, or another work directory, has changed settings of")

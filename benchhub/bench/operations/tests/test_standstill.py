@@ -41,6 +41,11 @@ def test_runs_that_wait_for_a_worker_that_is_gone_are_told_with_how_long(viewer,
     assertContains(page, "1 run waits")
 
 
+def test_a_worker_that_died_before_a_clock_was_set_back_is_not_taken_for_alive(viewer, run):
+    Worker.objects.create(name="w1", clock_ahead_s=0.0, ticked_at=timezone.now() + timedelta(hours=2))
+    assertContains(viewer.get("/standstill"), "BenchHub has stood still for 0 s")
+
+
 def test_within_two_leases_every_page_has_asked_and_was_told():
     asks_every = timedelta(seconds=20)
     assert f'hx-trigger="load, every {asks_every.seconds}s"' in (BASE / "base.html").read_text()
