@@ -41,7 +41,8 @@ def tick(run_ids: tuple[int, ...] = (), is_scheduled: bool = False) -> None:
         _step(visits.visit_hosts)
         _step(clusters.visit_clusters)
         _step(inspections.visit_inspections)
-    _step(execute_tick.tick, celery.wake, run_ids)
+    # A thread is free again for the next tick within one, however slow a host hands over its results.
+    _step(execute_tick.tick, celery.wake, run_ids, settings.TICK_SECONDS)
     if not run_ids:
         _step(builds.visit_builds)
     if is_scheduled:

@@ -8,9 +8,11 @@ the next tick of any worker.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 
 from benchhub.bench.additions import due
 from benchhub.bench.models import Run
@@ -18,48 +20,49 @@ from benchhub.bench.models.states import ACTIVE
 from benchhub.bench.queue import queue
 
 from . import answers, jobs, looks, loop
+from .steps import slow
 from .steps.contract import Answer, Job
+from .steps.slow import Pending
 from .steps.step import step
 from .steps.watch import Wake, signs
 
 logger = logging.getLogger(__name__)
-
-Pending = dict[Future[Answer], Job]
 
 BATCH = 200
 FEW, GATHER_S = 8, 0.05
 RENEW_S = queue.LEASE.total_seconds() / 4  # leases are renewed while a step takes long, well before they end
 
 
-def tick(wake: Wake, run_ids: Iterable[int] = ()) -> int:
+def tick(wake: Wake, run_ids: Iterable[int] = (), patience_s: float = math.inf) -> int:
     """Advance the named runs, or all that are due, and start what may; return the number of steps batch.
 
-    Never waits for a load. Named runs do not wait for the looks at others: theirs is a host that stands idle.
+    Never waits for a load, and for no step longer than `patience_s`: then another thread does (steps/slow.py). Named
+    runs do not wait for the looks at others: theirs is a host that stands idle.
     """
     if selected_ids := list(run_ids):
-        return _follow(wake, selected_ids)
+        return _follow(wake, selected_ids, patience_s)
     looks.note_signs(signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
     # Looks and cancels are under way before anything is reserved, and go on if nothing can be.
     looked = _begin(queue.claim(BATCH))
     try:
         started = _begin_next()
     except queue.AWAY:
-        _advance(looked, wake)
+        _advance(looked, wake, patience_s)
         raise
-    batch = _advance({**looked, **started}, wake)
+    batch = _advance({**looked, **started}, wake, patience_s)
     followed = len(batch)
     while batch:
         started = _begin_next() if _has_ended(batch) else {}
-        batch = _advance({**_begin(queue.claim(BATCH)), **started}, wake)
+        batch = _advance({**_begin(queue.claim(BATCH)), **started}, wake, patience_s)
         followed += len(batch)
     return followed
 
 
-def _follow(wake: Wake, run_ids: Sequence[int]) -> int:
+def _follow(wake: Wake, run_ids: Sequence[int], patience_s: float) -> int:
     """Advance these runs, and then those that take the place of what has ended, one after the other."""
     followed, pending = 0, _begin(queue.claim(BATCH, run_ids))
     while pending:
-        batch = _advance(pending, wake)
+        batch = _advance(pending, wake, patience_s)
         followed += len(batch)
         pending = _begin_next() if _has_ended(batch) else {}
     return followed
@@ -85,21 +88,39 @@ def _reserve() -> list[int]:
         return []
 
 
-def _advance(begun: Pending, wake: Wake) -> list[Job]:
-    """Write the answers to these steps, and to those that follow at once; return the jobs that had been begun."""
+def _advance(begun: Pending, wake: Wake, patience_s: float) -> list[Job]:
+    """Write the answers to these steps, and to those that follow at once; return the jobs that had been begun.
+
+    Where that takes longer than `patience_s`, the rest is handed over.
+    """
     pending, renewed_s = dict(begun), time.monotonic()
+    deadline_s = renewed_s + patience_s
     while pending:
-        for job in answers.write_all({future: pending.pop(future) for future in _arrived(pending)}, wake):
-            pending[loop.submit(step(job))] = job
+        if time.monotonic() >= deadline_s:
+            slow.hand_over(pending, partial(_write_late, wake))
+            break
+        arrived = _arrived(pending, deadline_s - time.monotonic())
+        pending.update(_write({future: pending.pop(future) for future in arrived}, wake))
         if time.monotonic() - renewed_s > RENEW_S / 2:
             queue.renew(job.claim for job in pending.values())
             renewed_s = time.monotonic()
     return list(begun.values())
 
 
-def _arrived(pending: Mapping[Future[Answer], Job]) -> list[Future[Answer]]:
+def _write(arrived: Pending, wake: Wake) -> Pending:
+    """Write these answers, and begin what follows on them at once."""
+    return {loop.submit(step(job)): job for job in answers.write_all(arrived, wake)}
+
+
+def _write_late(wake: Wake, arrived: Pending) -> Pending:
+    """Do the same, and begin what may take the place of runs that have ended: no tick waits for these."""
+    following = _write(arrived, wake)
+    return {**following, **_begin_next()} if _has_ended(arrived.values()) else following
+
+
+def _arrived(pending: Mapping[Future[Answer], Job], timeout_s: float) -> list[Future[Answer]]:
     """Wait for an answer; return all that arrive within a moment of the first: many are written together."""
-    wait(pending, timeout=RENEW_S / 2, return_when=FIRST_COMPLETED)
+    wait(pending, timeout=max(0.0, min(RENEW_S / 2, timeout_s)), return_when=FIRST_COMPLETED)
     if len(pending) > FEW:
         time.sleep(GATHER_S)
     return [future for future in pending if future.done()]

@@ -23,7 +23,7 @@ def taken(monkeypatch):
     monkeypatch.setattr(Watch.objects, "forget", lambda: 0)
     monkeypatch.setattr(notices, "is_any_due", lambda: False)
     monkeypatch.setattr(timetable, "expand", lambda: 0)
-    monkeypatch.setattr(tick, "tick", lambda _wake, run_ids: taken.append(tuple(run_ids)))
+    monkeypatch.setattr(tick, "tick", lambda _wake, run_ids, _patience_s: taken.append(tuple(run_ids)))
     monkeypatch.setattr(tasks, "_last_s", [float("-inf")])
     return taken
 
