@@ -181,8 +181,19 @@ class Rig:
 
     # --- BenchHub ----------------------------------------------------------------------------------------------
 
-    def worker(self, name: str = "worker", **environment: str) -> Child:
-        options = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle", "-n", f"{name}@x")
+    def worker(self, name: str = "worker", threads: int = 12, **environment: str) -> Child:
+        options = (
+            "-P",
+            "threads",
+            "-c",
+            str(threads),
+            "-l",
+            "INFO",
+            "--without-gossip",
+            "--without-mingle",
+            "-n",
+            f"{name}@x",
+        )
         child = self._celery(name, "worker", *options, **environment)
         self.processes.wait_until(lambda: " ready." in child.log.read_text(), child, PATIENCE_S)
         return child
