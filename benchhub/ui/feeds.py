@@ -22,6 +22,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 VERSION = "BenchHub-Version"
 FRESH_S = 1.0
+PASSING_S = 5.0  # as often as a page asks for itself
 MOST_ANSWERS = 512
 MOST_DRAWINGS = 16  # pages of up to 150 kB, of which each new version makes the older ones useless
 MOST_REFRESHES = 2
@@ -72,6 +73,10 @@ feeds = Feeds()
 drawings = Feeds(fresh_s=float("inf"), most=MOST_DRAWINGS)
 
 
+# Parts of a page that change with the time itself: so long, all who look on see the same.
+passing = Feeds(fresh_s=PASSING_S, most=MOST_DRAWINGS)
+
+
 def version_of(*facts: Any) -> str:
     """Return a short text that is the same in each process, and another one where any of the facts is."""
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
@@ -115,3 +120,16 @@ def refreshed(
         return page(version())
     finally:
         _turns.release()
+
+
+def passed(
+    request: HttpRequest, key: Hashable, draw: Callable[[], str], page: Callable[[SafeString, str], HttpResponse]
+) -> HttpResponse:
+    """Answer with a page of HTML that is drawn anew every `PASSING_S` for all who look on and may do the same.
+
+    It has no version but itself; 204 and nothing where the viewer has it. Whoever opens the page has it drawn anew.
+    """
+    version_before = request.headers.get(VERSION)
+    html = draw() if version_before is None else passing.get(key, draw)
+    version = version_of(html)
+    return HttpResponse(status=204) if version == version_before else page(mark_safe(html), version)  # nosec B308

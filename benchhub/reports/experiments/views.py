@@ -6,14 +6,16 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 
+from benchhub.accounts.rights import Hosts
 from benchhub.bench.models import Experiment
 from benchhub.bench.queue import permits
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps
 from benchhub.reports.models import Tag
 from benchhub.ui.csv_files import download
-from benchhub.ui.feeds import answer, is_unchanged, refreshed
+from benchhub.ui.feeds import answer, drawn, is_unchanged, refreshed
 from benchhub.ui.listing import Column, Filter, Listing
 from benchhub.ui.pages import Crumb, FormPage
 
@@ -65,15 +67,20 @@ def experiment(request: HttpRequest, pk: int) -> HttpResponse:
     if is_unchanged(request, key, version_now):
         return HttpResponse(status=204)
     row = get_object_or_404(queries.experiment(pk))
-    if not row.has_runs_left and not row.grows:  # type: ignore[attr-defined]  # queries.experiment annotates it
-        return render(request, "reports/experiment.html", {"page": page.ExperimentPage(row, request.GET)})
+    is_open = row.has_runs_left or row.grows  # type: ignore[attr-defined]  # queries.experiment annotates it
 
-    def rendered(version: str) -> HttpResponse:
-        newest = get_object_or_404(queries.experiment(pk))  # read after its version: no change in between is missed
-        context = {"page": page.ExperimentPage(newest, request.GET), "version": version}
-        return render(request, "reports/experiment.html", context)
+    def draw(version: str, token: str) -> str:
+        # Read after its version, where there is one: no change in between is missed.
+        newest = get_object_or_404(queries.experiment(pk)) if version else row
+        context = {"page": page.ExperimentPage(newest, request.GET), "version": version, "csrf_token": token}
+        return render_to_string("reports/experiment_content.html", context, request)
 
-    return refreshed(request, key, version_now, rendered)
+    def shown(version: str) -> HttpResponse:
+        drawing = (*key, version, request.get_full_path(), Hosts(request.user).rights)
+        content = drawn(request, drawing, partial(draw, version))
+        return render(request, "reports/experiment.html", {"experiment": row, "content": content, "is_open": is_open})
+
+    return refreshed(request, key, version_now, shown) if is_open else shown("")
 
 
 def experiment_live(request: HttpRequest, pk: int) -> HttpResponse:

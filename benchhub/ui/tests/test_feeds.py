@@ -87,3 +87,27 @@ def test_a_page_that_fails_gives_its_turn_back():
     for _ in range(MOST_REFRESHES + 1):
         with pytest.raises(ValueError, match="cannot be made"):
             refreshed(request(**{VERSION: "old"}), "failing", lambda: "new", page)
+
+
+def test_a_page_that_time_changes_is_drawn_once_for_all_who_look_on_and_anew_for_who_opens_it(monkeypatch):
+    now_s, made = [0.0], []
+    monkeypatch.setattr(feeds, "passing", Feeds(lambda: now_s[0], fresh_s=feeds.PASSING_S))
+
+    def draw():
+        made.append(1)
+        return f"drawn {len(made)}"
+
+    def page(html, version):
+        return HttpResponse(f"{html} {version}")
+
+    opened = feeds.passed(request(), "home", draw, page)
+    version = opened.content.decode().split()[-1]
+    answers = [feeds.passed(request(**{VERSION: version}), "home", draw, page) for _ in range(200)]
+    assert {response.content.decode()[:7] for response in answers} == {"drawn 2"}
+    newest = answers[0].content.decode().split()[-1]
+    assert feeds.passed(request(**{VERSION: newest}), "home", draw, page).status_code == 204
+    assert len(made) == 2
+    feeds.passed(request(), "home", draw, page)
+    now_s[0] = feeds.PASSING_S
+    feeds.passed(request(**{VERSION: newest}), "home", draw, page)
+    assert len(made) == 4

@@ -14,6 +14,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Growth, Protocol
 from benchhub.catalog.models import LicenceModel, ListPrice
+from benchhub.reports.experiments import page
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES = 5  # session, user, count, page, anything left to run
@@ -345,3 +346,16 @@ def test_cancelled_runs_are_counted_apart_and_are_no_failure(reader, experiment,
         assertNotContains(response, "failed or lost</")
     assertNotContains(page, "without a result")
     assertContains(experiments, ">ended</span>")
+
+
+def test_all_who_look_on_have_an_experiment_drawn_once_for_each_change(reader, experiment, systems, monkeypatch):
+    testing.make_run(experiment, systems[0], 64, 1)
+    drawn_pages = []
+    whole = page.ExperimentPage
+    monkeypatch.setattr(page, "ExperimentPage", lambda *words: drawn_pages.append(1) or whole(*words))
+    looking_on = {"BenchHub-Refresh": "1", "BenchHub-Version": "an earlier one"}
+    answers = [reader.get(page_of(experiment), headers=looking_on) for _ in range(5)]
+    assert {response.status_code for response in answers} == {200}
+    assert len(drawn_pages) == 1
+    reader.get(page_of(experiment))  # who opens it sees it as it is now
+    assert len(drawn_pages) == 2
