@@ -103,12 +103,13 @@ def _stays_away(run: Run, claim: queue.Claim) -> bool:
 
 
 def _needs_no_host(run: Run, claim: queue.Claim) -> bool:
-    """End a run that is to be cancelled and has ended already, where nothing may be sent to its host; tell whether."""
-    driver = run.system.driver
-    if run.state != State.COLLECTING or not run.cancel_asked_at or driver.trust == Host.Trust.PINNED:
+    """End a run that is to be cancelled and has ended already, where nothing can be sent to its host; tell whether."""
+    if run.state != State.COLLECTING or not run.cancel_asked_at:
         return False
-    queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {_untrusted(driver)}")
-    return True
+    target, untold = _reached(run.system.driver)
+    if target is None:
+        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
+    return target is None
 
 
 def _untrusted(host: Host) -> str:

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 AT_A_TIME = 20
 PATIENCE = timedelta(seconds=2 * settings.LEASE_SECONDS)
-# What a lost or cancelled attempt left was never collected: it lies where people can look at it for so long.
+# What a lost or cancelled attempt left, or one whose host did not hand it over, was never collected: it lies where people can look at it for so long.
 KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 
 
@@ -58,7 +58,8 @@ async def _tidy(attempt: Attempt) -> None:
 
 def untidied() -> QuerySet[Attempt]:
     """Return the attempts whose clean-up was missed, in any order: one that cannot be done must not hold up others."""
-    collected = Q(outcome__in=[State.SUCCEEDED, State.FAILED], ended_at__lt=Now() - PATIENCE)
+    stored = Q(outcome__in=[State.SUCCEEDED, State.FAILED], returncode__isnull=False)
+    collected = stored & Q(ended_at__lt=Now() - PATIENCE)
     reachable = {"run__system__driver__trust": Host.Trust.PINNED, "run__system__driver__unreachable_since": None}
     ended = Attempt.objects.filter(collected | Q(ended_at__lt=Now() - KEPT), acknowledged_at=None, **reachable)
     return ended.select_related("run__system__driver").order_by("?")

@@ -32,6 +32,7 @@ SERVER_HOST, NO_COUNTERS = "server's host", "The server's host gave no counters:
 UNASKED = "The run was cancelled before its host could tell whether the former settings of its server are back."
 
 _failed_collections: Counter[int] = Counter()
+_slow_collections: Counter[int] = Counter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +73,35 @@ async def _restored(job_: Job) -> Ended | Uncollectable:
 
 
 async def _collect_in_tries(job_: Job) -> Ended | Uncollectable:
+    run_id = job_.claim.run_id
     try:
         ended = await _collect(job_)
     except (RemoteFailure, Unreachable) as error:
-        if isinstance(error, Unreachable):
-            await _require_answer(job_, error)
-        _failed_collections[job_.claim.run_id] += 1
-        if _failed_collections[job_.claim.run_id] < MOST_COLLECTIONS:
+        await _require_answer(job_, error)
+        _failed_collections[run_id] += 1
+        _slow_collections[run_id] += isinstance(error, Unreachable)
+        if _failed_collections[run_id] < MOST_COLLECTIONS:
             raise
         return Uncollectable(str(error))
-    _failed_collections.pop(job_.claim.run_id, None)
+    for counted in (_failed_collections, _slow_collections):
+        counted.pop(run_id, None)
     return ended
 
 
-async def _require_answer(job_: Job, error: Unreachable) -> None:
-    """Raise Unreachable unless the collection took too long on a host that answers a look."""
-    if not isinstance(error.__cause__, TimeoutError):
+async def _require_answer(job_: Job, error: RemoteFailure | Unreachable) -> None:
+    """Raise unless the collection failed, or took too long, on a host that answers a look at this very attempt.
+
+    An account that runs nothing, or a folder that cannot be read, is no evidence of what the attempt left.
+    """
+    if isinstance(error, Unreachable) and not isinstance(error.__cause__, TimeoutError):
         raise error
     await single_look(job_)
 
 
 async def _collect(job_: Job) -> Ended:
-    collected = await job.collect(connections(), job_.target, job_.attempt, cap_bytes=COLLECT_CAP_BYTES)
+    # What a slow line does not carry in time is asked for in part: the rest is named, and stays on the host.
+    cap_bytes = COLLECT_CAP_BYTES >> _slow_collections[job_.claim.run_id]
+    collected = await job.collect(connections(), job_.target, job_.attempt, cap_bytes=cap_bytes)
     try:
         after = await snapshot(job_, is_before=False)
     except Unreachable:

@@ -5,9 +5,11 @@ from collections import OrderedDict
 from dataclasses import replace
 
 import pytest
+from cryptography.fernet import Fernet
+from django.db.models.functions import Now
 
 from benchhub.bench.conftest import PATIENCE_S
-from benchhub.bench.execute import answers, jobs, loop
+from benchhub.bench.execute import answers, jobs, loop, tidy
 from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.steps import end, start
 from benchhub.bench.execute.steps.contract import Uncollectable
@@ -89,6 +91,43 @@ def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_of
             loop.submit(end._collect_in_tries(unreached)).result(timeout=PATIENCE_S)
     uncollectable = loop.submit(end._collect_in_tries(job_)).result(timeout=PATIENCE_S)
     assert isinstance(uncollectable, Uncollectable) and "did not answer within 0 s" in uncollectable.reason
+
+
+def test_a_refusal_of_all_that_is_asked_is_no_evidence_of_what_an_attempt_left(starting, target):
+    """The folder cannot be read, as under an account that runs nothing: however often, the run stays as it is."""
+    job_, run = starting
+    folder(target, run).parent.mkdir(parents=True)
+    runs = target.work_directory / "runs"
+    runs.chmod(0o000)
+    try:
+        for _ in range(end.MOST_COLLECTIONS + 1):
+            with pytest.raises(RemoteFailure):
+                loop.submit(end._collect_in_tries(job_)).result(timeout=PATIENCE_S)
+    finally:
+        runs.chmod(0o700)
+    assert end._failed_collections[run.pk] == 0
+
+
+def test_a_collection_that_takes_too_long_asks_for_half_as_much_at_each_try(starting, monkeypatch):
+    job_, caps = starting[0], []
+
+    async def collect(*_, cap_bytes):
+        caps.append(cap_bytes)
+        raise Unreachable("It did not answer in time.") from TimeoutError()
+
+    monkeypatch.setattr(job, "collect", collect)
+    for _ in range(end.MOST_COLLECTIONS - 1):
+        with pytest.raises(Unreachable):
+            loop.submit(end._collect_in_tries(job_)).result(timeout=PATIENCE_S)
+    assert caps == [end.COLLECT_CAP_BYTES >> halvings for halvings in range(end.MOST_COLLECTIONS - 1)]
+
+
+def test_what_a_host_did_not_hand_over_stays_there_for_two_weeks(starting):
+    _, run = starting
+    for code, is_tidied in ((None, False), (1, True)):
+        ended = {"outcome": State.FAILED, "returncode": code, "ended_at": Now() - tidy.PATIENCE * 2}
+        Attempt.objects.filter(run=run).update(**ended)
+        assert tidy.untidied().filter(run=run).exists() is is_tidied
 
 
 @pytest.mark.whole
@@ -181,4 +220,18 @@ def test_a_cancel_of_what_has_ended_waits_for_no_person_to_approve_a_key(startin
     assert jobs.prepare(queue.claim(1)) == []
     run.refresh_from_db()
     assert run.state == State.CANCELLED and "its host key has changed" in run.reason
+    assert not Hold.objects.exists()
+
+
+@pytest.mark.whole
+def test_a_cancel_of_what_has_ended_waits_for_no_key_that_nobody_can_read(starting, settings):
+    job_, run = starting
+    with queue.fenced(job_.claim) as locked:
+        for state in (State.RUNNING, State.COLLECTING):
+            queue.move(locked, state)
+    queue.ask_to_cancel(Run.objects.filter(pk=run.pk))
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    assert jobs.prepare(queue.claim(1)) == []
+    run.refresh_from_db()
+    assert run.state == State.CANCELLED and "not in FIELD_KEYS" in run.reason
     assert not Hold.objects.exists()

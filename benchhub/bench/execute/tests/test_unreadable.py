@@ -63,7 +63,7 @@ def test_other_hosts_are_tidied_up(hosts):
     for host, version in zip(hosts, ("17", "18"), strict=True):
         system = testing.make_system(version, host, machine)
         run = testing.make_run(testing.make_experiment([system]), system, 8, 1)
-        ended = {"outcome": State.FAILED, "ended_at": Now() - timedelta(days=1)}
+        ended = {"outcome": State.FAILED, "returncode": 1, "ended_at": Now() - timedelta(days=1)}
         Attempt.objects.create(run=run, number=1, **ended)
     assert tidy.tidy() == 2
     assert [bool(host.unreachable_since) for host in Host.objects.order_by("pk")] == [False, True]
