@@ -31,7 +31,7 @@ from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import looks, visits, workers
-from .jobs import hosts_of, try_later
+from .jobs import hosts_of, pause_unreadable, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
 from .returns import HELD, Failed, goes_back, set_host_apart
 from .steps import end
@@ -156,7 +156,8 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
             reason = f"It ended, but its host did not hand over what it left in {end.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
-            queue.give_back(run, job_.claim, job_.too_late)
+            pause_unreadable(run)
+            queue.give_back(run, job_.claim, job_.too_late or job_.blocked)
 
 
 def _note_contact(job_: Job, answer: Answer) -> None:
@@ -197,7 +198,8 @@ def _write_started(job_: Job, answer: Started, wake: Wake) -> None:
                 _count_wait(job_)
                 _pause_held(run)
             return
-        Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
+        if answer.outcome is job.StartOutcome.STARTED:  # else it was counted under the load
+            Attempt.objects.filter(run=run, ended_at=None).update(host_before=answer.host_before)
         queue.move(run, State.RUNNING, fence=job_.claim.fence)
         after = min(LOOK_EVERY, timedelta(seconds=job_.expected_s + 5))
         queue.look_again(job_.claim, after, **CONTACT, contact_error="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from django.core.exceptions import ImproperlyConfigured
@@ -62,13 +63,46 @@ def prepare_step(claim: queue.Claim) -> Job | None:
     try:
         with queue.fenced(claim) as run:
             too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
-            if run.state == State.RESERVED and not _enter_starting(run, claim):
+            is_new = run.state == State.RESERVED
+            if is_new and (_is_unreadable(run, claim) or not _enter_starting(run, claim)):
                 return None
             if _needs_no_host(run, claim) or _stays_away(run, claim):
                 return None
-            return make_job(run, claim, run.attempts.latest("number"), too_late)
+            return replace(make_job(run, claim, run.attempts.latest("number"), too_late), is_new=is_new)
     except queue.StaleFenceError:
         return None
+
+
+def _is_unreadable(run: Run, claim: queue.Claim) -> bool:
+    """Give the run back where a secret or its plan cannot be read, before an attempt of it exists; tell whether.
+
+    Who can mend that is a person: until then nothing that others need is held for it.
+    """
+    reason = "" if run.cancel_asked_at else pause_unreadable(run)
+    if reason:
+        queue.give_back(run, claim, reason)
+    return bool(reason)
+
+
+def pause_unreadable(run: Run) -> str:
+    """Pause the host whose key, or the experiment whose plan or password, cannot be read; return why, or nothing."""
+    for host in hosts_of(run):
+        target, untold = _reached(host)
+        if target is None and host.trust == Host.Trust.PINNED:
+            host.pause(f"{untold} Mend that, then resume the host.")
+            return untold
+    reason = _unread_plan(run) or _password(run)[1]
+    if reason:
+        queue.pause(run.experiment, f"{reason} Mend that, then resume the experiment.")
+    return reason
+
+
+def _unread_plan(run: Run) -> str:
+    try:
+        specs.spec_of(run)
+    except (KeyError, TypeError, ValueError) as error:
+        return short(f"What was planned of run {run.pk} cannot be read: {error!r}.")
+    return ""
 
 
 def _enter_starting(run: Run, claim: queue.Claim) -> bool:

@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 
 AT_A_TIME = 20
 PATIENCE = timedelta(seconds=2 * settings.LEASE_SECONDS)
-# What a lost or cancelled attempt left, or one whose host did not hand it over, was never collected: it lies where people can look at it for so long.
+# What a lost or cancelled attempt left, or one whose host did not hand it over, was never collected: it lies where
+# people can look at it for so long.
 KEPT = timedelta(days=KEEP_EVIDENCE_DAYS)
 
 

@@ -20,6 +20,7 @@ from runners.verdict import Look, Verdict
 class Job:
     """All that a step on the target needs to know, as plain data.
 
+    `is_new`: its attempt was committed just now, and nothing was sent for it.
     `earlier` are attempts of the run of which nothing was collected: something of them may begin yet.
     `hidden_at`: when its load was last seen at work in a folder that was not where it should be,
     `waits`: at how many looks it has waited for that folder since.
@@ -43,6 +44,7 @@ class Job:
     host_before: Mapping[str, Any] | None
     to_probe: Mapping[int, tuple[Target, list[str]]]
     hosts: Mapping[int, Target]
+    is_new: bool = False
     earlier: tuple[job.Attempt, ...] = ()
     hidden_at: datetime | None = None
     waits: int = 0

@@ -11,7 +11,7 @@ from typing import Any
 from benchhub.bench.execute.connections import connections
 from runners import job, probe, tools
 from runners.server_settings.put_back import UNDER_WAY, put_back
-from runners.ssh import RemoteFailure, Unreachable
+from runners.ssh import RemoteFailure, Target, Unreachable
 
 from . import observing
 from .contract import Job, Looked, Refused, Started, Withdrawn
@@ -28,17 +28,21 @@ _ended: OrderedDict[tuple[str, int], None] = OrderedDict()
 
 
 async def start(job_: Job) -> Started | Looked | Refused:
-    """Start the attempt once no earlier one can begin any more.
+    """Start the attempt once no earlier one can begin any more; adopt it where it has begun already.
 
     Raises Unreachable or RemoteFailure where the host of its server is away or refuses, and nothing has begun.
     """
     pool, attempt = connections(), job_.attempt
+    if not job_.is_new and (looked := await look(job_)).verdict.state != "absent":
+        return looked  # before anything is counted, put back or refused under its load
     for earlier in job_.earlier:
         await _end_earlier(job_, earlier)
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
-            return Started(BUSY, facts, None) if reason == UNDER_WAY else Refused(reason, job_.server)
+            if reason == UNDER_WAY:
+                return Started(BUSY, facts, None)
+            return await _given_up(job_, RemoteFailure(reason, None), job_.server)
         before = await snapshot(job_, is_before=True)
         await observing.begin(pool, job_)
     except (Unreachable, RemoteFailure):
@@ -75,25 +79,17 @@ def _forget_earlier(job_: Job) -> None:
         _ended.pop((earlier.run, earlier.number), None)
 
 
-async def withdraw(job_: Job) -> Started | Looked | Refused | Withdrawn:
-    """Take back a start whose time has passed; what has begun goes on, as a start may have been in time."""
+async def withdraw(job_: Job) -> Looked | Withdrawn:
+    """Take back a start whose time has passed, or that may not be; what has begun goes on: it may have been in time."""
     looked = await look(job_)
     if looked.verdict.state != "absent":
-        return looked if job_.blocked else await start(job_)
+        return looked
     await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
     await end_observing(job_)
     return Withdrawn()
 
 
-async def adopt(job_: Job) -> Looked:
-    """Go on with what has begun, although nothing may be started. Raises RemoteFailure where nothing has."""
-    looked = await look(job_)
-    if looked.verdict.state == "absent":
-        raise RemoteFailure(job_.blocked, None)
-    return looked
-
-
-async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
+async def _given_up(job_: Job, error: RemoteFailure, refusing: Target | None = None) -> Looked | Refused:
     """Look before the start is given up: what has begun goes on, or is lost. A tombstone keeps the rest from beginning.
 
     A host that is read-only takes no tombstone, but nothing can begin there either once the start has ended with an
@@ -112,7 +108,7 @@ async def _given_up(job_: Job, error: RemoteFailure) -> Looked | Refused:
         if error.returncode is None or failure.returncode == job.ANOTHER_AT_WORK:
             raise
     await end_observing(job_)
-    return Refused(str(error))
+    return Refused(str(error), refusing)
 
 
 async def _facts(job_: Job, host: int) -> Mapping[str, Any] | None:

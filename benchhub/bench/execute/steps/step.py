@@ -12,7 +12,7 @@ from benchhub.bench.models.states import FINAL, State
 from .contract import Answer, Job
 from .end import acknowledge, cancel, collect_or_cancel
 from .look import look
-from .start import adopt, start, withdraw
+from .start import start, withdraw
 
 STEP_TIMEOUT_S = 900
 
@@ -25,7 +25,7 @@ async def step(job_: Job) -> Answer:
         if job_.cancel_asked and job_.state != State.COLLECTING:
             return await cancel(job_)
         if job_.state == State.STARTING:
-            return await (withdraw(job_) if job_.too_late else adopt(job_) if job_.blocked else start(job_))
+            return await (withdraw(job_) if job_.too_late or job_.blocked else start(job_))
         if job_.state == State.COLLECTING:
             return await collect_or_cancel(job_)
         return await look(job_)

@@ -93,6 +93,15 @@ def test_a_host_that_answers_looks_and_hands_nothing_over_in_time_is_asked_so_of
     assert isinstance(uncollectable, Uncollectable) and "did not answer within 0 s" in uncollectable.reason
 
 
+def test_a_start_that_is_taken_up_again_adopts_what_has_begun_before_anything_is_counted(starting, monkeypatch):
+    job_, _ = starting
+    assert job_.is_new
+    assert loop.submit(step(job_)).result(timeout=PATIENCE_S).outcome is job.StartOutcome.STARTED
+    monkeypatch.delattr(start, "snapshot")
+    looked = loop.submit(step(replace(job_, is_new=False))).result(timeout=PATIENCE_S)
+    assert looked.verdict.state == "running"
+
+
 def test_a_refusal_of_all_that_is_asked_is_no_evidence_of_what_an_attempt_left(starting, target):
     """The folder cannot be read, as under an account that runs nothing: however often, the run stays as it is."""
     job_, run = starting

@@ -7,11 +7,12 @@ from cryptography.fernet import Fernet
 from django.db.models.functions import Now
 
 from benchhub.bench import testing
-from benchhub.bench.execute import examine, tidy, visits
+from benchhub.bench.execute import examine, jobs, tidy, visits
 from benchhub.bench.execute.builds import visits as builds
-from benchhub.bench.models import Attempt
+from benchhub.bench.models import Attempt, Hold, Run
 from benchhub.bench.models.states import State
-from benchhub.catalog.models import Hardware, Host, SourceBuild
+from benchhub.bench.queue import queue
+from benchhub.catalog.models import Hardware, Host, Instance, SourceBuild
 
 pytestmark = pytest.mark.django_db
 UNREADABLE, REFUSED = "not in FIELD_KEYS", "127.0.0.2:9"
@@ -72,3 +73,46 @@ def test_other_hosts_are_tidied_up(hosts):
 def test_the_doctor_hears_of_each_host(hosts):
     first, second = examine.examine(hosts).values()
     assert UNREADABLE in first and REFUSED in second
+
+
+@pytest.fixture
+def reserved(hosts):
+    """A run that holds the second host, which can be read, and is to be started."""
+    machine = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+    system = testing.make_system("17", hosts[1], machine)
+    run = testing.make_run(testing.make_experiment([system]), system, 8, 1)
+    endpoint = {"host": "h", "port": 1, "database": "d", "user": "u"}
+    Run.objects.filter(pk=run.pk).update(spec={**run.spec, "endpoint": endpoint})
+    return run
+
+
+def refused(run):
+    """Reserve the run, try to start it, and return it with what holds there are."""
+    queue.reserve()
+    assert jobs.prepare(queue.claim(9)) == []
+    run = Run.objects.select_related("experiment").get(pk=run.pk)
+    assert (run.state, run.attempts.count(), Hold.objects.count()) == (State.QUEUED, 0, 0)
+    return run
+
+
+def test_a_run_whose_plan_cannot_be_read_pauses_its_experiment_and_holds_nothing(reserved):
+    Run.objects.filter(pk=reserved.pk).update(spec={"tool": "pgbench"})
+    assert "cannot be read: KeyError('endpoint')" in refused(reserved).experiment.pause_reason
+
+
+def test_a_password_that_cannot_be_read_pauses_the_experiment_and_holds_nothing(reserved, monkeypatch):
+    sentence = "The password of it cannot be used."
+    monkeypatch.setattr(jobs, "_unread_plan", lambda _: "")
+    monkeypatch.setattr(jobs, "_password", lambda _: (None, sentence))
+    assert refused(reserved).experiment.pause_reason.startswith(sentence)
+
+
+@pytest.mark.parametrize("role", ["driver", "server"])
+def test_a_key_that_cannot_be_read_pauses_its_host_and_holds_no_other(reserved, hosts, role):
+    if role == "server":
+        Instance.objects.update(host=hosts[0])
+    else:
+        type(reserved.system).objects.update(driver=hosts[0])
+    refused(reserved)
+    paused, free = Host.objects.order_by("pk")
+    assert UNREADABLE in paused.pause_reason and free.paused_at is None
