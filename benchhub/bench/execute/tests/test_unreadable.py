@@ -75,15 +75,11 @@ def test_the_doctor_hears_of_each_host(hosts):
     assert UNREADABLE in first and REFUSED in second
 
 
-@pytest.fixture
-def reserved(hosts):
-    """A run that holds the second host, which can be read, and is to be started."""
+def run_on(driver):
+    """Plan a run; unlike any that a form makes, its plan has no endpoint."""
     machine = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
-    system = testing.make_system("17", hosts[1], machine)
-    run = testing.make_run(testing.make_experiment([system]), system, 8, 1)
-    endpoint = {"host": "h", "port": 1, "database": "d", "user": "u"}
-    Run.objects.filter(pk=run.pk).update(spec={**run.spec, "endpoint": endpoint})
-    return run
+    system = testing.make_system("17", driver, machine)
+    return testing.make_run(testing.make_experiment([system]), system, 8, 1)
 
 
 def refused(run):
@@ -95,24 +91,21 @@ def refused(run):
     return run
 
 
-def test_a_run_whose_plan_cannot_be_read_pauses_its_experiment_and_holds_nothing(reserved):
-    Run.objects.filter(pk=reserved.pk).update(spec={"tool": "pgbench"})
-    assert "cannot be read: KeyError('endpoint')" in refused(reserved).experiment.pause_reason
+def test_a_run_whose_plan_cannot_be_read_pauses_its_experiment_and_holds_nothing(hosts):
+    assert "cannot be read: KeyError('endpoint')" in refused(run_on(hosts[1])).experiment.pause_reason
 
 
-def test_a_password_that_cannot_be_read_pauses_the_experiment_and_holds_nothing(reserved, monkeypatch):
+def test_a_password_that_cannot_be_read_pauses_the_experiment_and_holds_nothing(hosts, monkeypatch):
     sentence = "The password of it cannot be used."
     monkeypatch.setattr(jobs, "_unread_plan", lambda _: "")
     monkeypatch.setattr(jobs, "_password", lambda _: (None, sentence))
-    assert refused(reserved).experiment.pause_reason.startswith(sentence)
+    assert refused(run_on(hosts[1])).experiment.pause_reason.startswith(sentence)
 
 
-@pytest.mark.parametrize("role", ["driver", "server"])
-def test_a_key_that_cannot_be_read_pauses_its_host_and_holds_no_other(reserved, hosts, role):
-    if role == "server":
-        Instance.objects.update(host=hosts[0])
-    else:
-        type(reserved.system).objects.update(driver=hosts[0])
-    refused(reserved)
+@pytest.mark.parametrize(("driver", "server"), [(0, 1), (1, 0)])
+def test_a_key_that_cannot_be_read_pauses_its_host_and_holds_no_other(hosts, driver, server):
+    run = run_on(hosts[driver])
+    Instance.objects.update(host=hosts[server])
+    refused(run)
     paused, free = Host.objects.order_by("pk")
     assert UNREADABLE in paused.pause_reason and free.paused_at is None
