@@ -50,7 +50,7 @@ def test_what_looks_have_answered_is_written_although_the_warehouse_then_goes_aw
         raise OperationalError("deadlock detected")
 
     monkeypatch.setattr(tick, "_begin", lambda _: {"a look": "a job"})
-    monkeypatch.setattr(tick, "_advance", lambda begun, _: written.append(begun) or [])
+    monkeypatch.setattr(tick, "_advance", lambda begun, _wake, _patience_s: written.append(begun) or [])
     with pytest.raises(OperationalError):
         tick_that(monkeypatch, away)
     assert written == [{"a look": "a job"}]
