@@ -16,11 +16,13 @@ SPEC = fake_spec(telemetry="here", duration_s=3)
 
 
 def processes_in(folder):
-    """Return the numbers of the processes that work in this folder."""
+    """Return the numbers of the processes that work in this folder, but for the witness that stays and its pause."""
+    witness = (folder / "witness").read_text().strip() if (folder / "witness").exists() else ""
     numbers = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cwd").readlink() == folder and "Z" not in (process / "stat").read_text().split(") ")[-1][:1]:
+            state, parent = (process / "stat").read_text().rpartition(") ")[2].split()[:2]
+            if (process / "cwd").readlink() == folder and state != "Z" and witness not in (process.name, parent):
                 numbers.append(int(process.name))
         except OSError:
             continue
