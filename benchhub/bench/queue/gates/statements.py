@@ -101,8 +101,9 @@ def candidates(first: str = FIRST_OF_ALIKE.format(systems=ALL_SYSTEMS), *first_v
     # Materialized: a database that takes the queue for short, as just after many runs were added, would else ask all
     # runs of a system anew for each that waits. Both in one subquery: with two it would go through all that wait.
     both = f"""
-        WITH first_keys AS MATERIALIZED ({first}), shut_system(id) AS MATERIALIZED ({shut})
-        SELECT id FROM first_keys UNION ALL ({others})
+        WITH first_keys AS MATERIALIZED ({first}), shut_system(id) AS MATERIALIZED ({shut}),
+            granted(id) AS MATERIALIZED ({others})
+        SELECT id FROM first_keys UNION ALL SELECT id FROM granted
     """  # nosec B608
     return Run.objects.queued().filter(pk__in=RawSQL(both, (*first_values, *shut_values, *values)))  # nosec B611  # constants, and Django's own
 

@@ -59,9 +59,15 @@ def carried_out(cluster: Cluster, folder: Path, spec: RunSpec) -> Outputs:
     return run(cluster, folder, "exec sh ./command.sh")
 
 
-def has_caught_up(primary: Cluster, folder: Path) -> bool:
-    query = "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
-    return ask(primary, folder, query) == "t"
+def load_both(primary: Cluster, standby: Cluster, folder: Path, spec: RunSpec) -> None:
+    """Load a data set on the primary, and wait until the standby has it."""
+    load(primary, folder, spec)
+    for _ in range(1200):
+        query = "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
+        if ask(primary, folder, query) == "t":
+            break
+        ask(primary, folder, "SELECT pg_sleep(0.1)")
+    assert ask(standby, folder, "SELECT count(*) FROM pgbench_branches") == "1"
 
 
 def test_a_load_checks_what_the_primary_has_sent_and_reads_are_measured_and_said_to_be(
@@ -72,11 +78,7 @@ def test_a_load_checks_what_the_primary_has_sent_and_reads_are_measured_and_said
         standby, tmp_path, replace(spec, kind="load", parameters={"script": "select-only", "scale": 7})
     )
     assert absent.returncode == 1 and NOT_THERE.encode() in absent.stderr and b"fingerprint" not in absent.stderr
-    load(primary, tmp_path, spec)
-    for _ in range(1200):
-        if has_caught_up(primary, tmp_path):
-            break
-        ask(primary, tmp_path, "SELECT pg_sleep(0.1)")
+    load_both(primary, standby, tmp_path, spec)
     loaded = carried_out(standby, tmp_path, replace(spec, kind="load"))
     assert (loaded.returncode, NOT_LOADED.encode() in loaded.stderr) == (0, True), loaded.stderr
     assert len(loaded.files["fingerprint.txt"].strip()) == 32
@@ -87,9 +89,11 @@ def test_a_load_checks_what_the_primary_has_sent_and_reads_are_measured_and_said
 
 
 @pytest.mark.parametrize("kind", ["load", "measure"])
-def test_what_writes_ends_before_anything_ran(standby: Cluster, spec: RunSpec, tmp_path: Path, kind: str) -> None:
+def test_what_writes_ends_before_anything_ran(
+    primary: Cluster, standby: Cluster, spec: RunSpec, tmp_path: Path, kind: str
+) -> None:
     if kind == "measure":
-        assert ask(standby, tmp_path, "SELECT count(*) FROM pgbench_branches") == "1"
+        load_both(primary, standby, tmp_path, spec)
     outputs = carried_out(standby, tmp_path, replace(spec, kind=kind, parameters=WRITES, warmup_s=1))
     assert outputs.returncode == VERIFY_FAILED and outputs.stderr.decode().splitlines()[-1] == STANDBY
     assert outputs.files["step"].split()[0::2] == [b"verify"]
@@ -99,6 +103,7 @@ def test_the_lag_of_a_standby_that_stands_still_is_told_in_its_units(
     primary: Cluster, standby: Cluster, spec: RunSpec, tmp_path: Path
 ) -> None:
     """Replay is paused under a load that writes: what the standby has not replayed grows, in MB and in seconds."""
+    load_both(primary, standby, tmp_path, spec)
     for name, text in collector.files(str(primary.bin_directory)).items():
         (tmp_path / name).write_text(text)
     on_primary = replace(spec.endpoint, port=primary.port)
