@@ -1,4 +1,4 @@
-"""A target that answers every command with something else, five hundred times, beside one that is honest."""
+"""A target that answers every command with something else, over five hundred times, beside one that is honest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from runners.server_settings.put_back import put_back
 from runners.ssh import Connections, RemoteFailure, Target, Unreachable
 from tests.faults.fuzzer import Fuzzer
 
-ANSWERS = int(os.environ.get("FUZZ_ANSWERS", "500"))
+ANSWERS = int(os.environ.get("FUZZ_ANSWERS", "560"))
 SEED = int(os.environ.get("FUZZ_SEED", "20"))
 AT_A_TIME = 8
 TIMEOUT_S = 2
@@ -70,8 +70,8 @@ class HastyConnections(Connections):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_answer_does_more_than_fail_its_own_command(name: str, tmp_path: Path) -> None:
-    # A connection that was cut takes commands along that were not yet sent.
-    assert asyncio.run(_fuzz(name, tmp_path)) >= ANSWERS * 0.9
+    # Some answers are honest, and a connection that was cut takes commands along that were not yet sent.
+    assert asyncio.run(_fuzz(name, tmp_path)) >= ANSWERS * 500 // 560
 
 
 async def _fuzz(name: str, folder: Path) -> int:
