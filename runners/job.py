@@ -304,10 +304,18 @@ def here_document(command: str, text: str) -> str:
     return f"{command} <<'{end}'\n{text.removesuffix(chr(10))}\n{end}"
 
 
+class SenselessAnswer(RemoteFailure):
+    """The target's answer cannot be read: asking it again, or about another run, may never help."""
+
+    def __init__(self, target: Target, error: Exception, answer: bytes) -> None:
+        self.target = target
+        super().__init__(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer)
+
+
 @contextmanager
 def sensible(target: Target, answer: bytes) -> Iterator[None]:
-    """Turn what reading an answer raises into a RemoteFailure: the target is not what it should be, and we are."""
+    """Turn what reading an answer raises into a SenselessAnswer: the target is not what it should be, and we are."""
     try:
         yield
     except tools.UNREADABLE as error:
-        raise RemoteFailure(f"{target.place} sent an answer that makes no sense ({error!r}).", None, answer) from error
+        raise SenselessAnswer(target, error, answer) from error

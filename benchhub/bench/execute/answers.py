@@ -33,7 +33,7 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 from . import looks, visits, workers
 from .jobs import hosts_of, pause_unreadable, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
-from .returns import HELD, Failed, goes_back, set_host_apart
+from .returns import HELD, Failed, count_senseless, goes_back, set_host_apart
 from .steps import end
 from .steps.contract import (
     Acknowledged,
@@ -91,6 +91,8 @@ SIGNALLED = 128  # a shell's exit codes above this one tell of a signal
 
 def write_all(arrived: Mapping[Future[Answer], Job], wake: Wake) -> list[Job]:
     """Write the answers that have arrived; return what is to be done next under the same claims."""
+    for future, job_ in arrived.items():
+        count_senseless(job_, future.exception())
     quiet = {future: job_ for future, job_ in arrived.items() if looks.is_quiet(job_, future)}
     looks.write([(job_, cast(Looked, future.result())) for future, job_ in quiet.items()], LOOK_EVERY)
     for job_ in quiet.values():
@@ -146,6 +148,8 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
 def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
     if isinstance(answer, Cancelled | Uncollectable) and answer.unrestored:
         set_host_apart(job_, answer.unrestored)
+    if isinstance(answer, Uncollectable) and answer.senseless:
+        set_host_apart(job_, answer.reason, answer.senseless)
     with queue.fenced(job_.claim) as run:
         if isinstance(answer, Cancelled) or run.cancel_asked_at:
             queue.finish(run, job_.claim, State.CANCELLED, "Cancelled.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -16,6 +17,7 @@ from benchhub.bench.results import ingest
 from benchhub.catalog.models import Host
 from runners import tools
 from runners.contract import PREPARATION_FAILED, Outputs
+from runners.job import SenselessAnswer
 from runners.script import has_lost_program
 from runners.server_settings import answer as server_answer
 from runners.ssh import Target
@@ -37,7 +39,10 @@ HELD_AGAIN = (
 # A server that restarts is back in seconds; one that is gone for longer is not asked more often than once in a lease,
 # for about half an hour. Tries are counted, and no hours: a clock may be set.
 FIRST_REST_S, MOST_TRIES, MOST_REFUSALS = 5, 40, 3
+MOST_SENSELESS = 5  # an answer may be cut off on its way
 NO_SERVER = "{} Nothing was measured: see that its server takes connections, then resume."
+
+_senseless: Counter[int] = Counter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,18 @@ def set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
     selected = apart or job_.target
     for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == selected]):
         host.pause(f"{reason} Mend that, then resume the host.")
+
+
+def count_senseless(job_: Job, error: BaseException | None) -> None:
+    """Set a host apart that has sent an unreadable answer so often in a row; any other answer begins anew."""
+    run_id = job_.claim.run_id
+    if not isinstance(error, SenselessAnswer):
+        _senseless.pop(run_id, None)
+        return
+    _senseless[run_id] += 1
+    if _senseless[run_id] >= MOST_SENSELESS:
+        del _senseless[run_id]
+        set_host_apart(job_, str(error), error.target)
 
 
 def _lacked_data_set(failed: Failed) -> bool:

@@ -122,10 +122,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Uncollectable:
-    """The host has refused again and again to hand over what a finished attempt left. `unrestored`: as of `Ended`."""
+    """The host has refused again and again to hand over what a finished attempt left. `unrestored`: as of `Ended`.
+
+    `senseless` is the host whose answer could not be read, where that was why.
+    """
 
     reason: str
     unrestored: str = ""
+    senseless: Target | None = None
 
 
 Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | Uncollectable | Acknowledged

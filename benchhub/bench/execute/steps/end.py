@@ -82,7 +82,7 @@ async def _collect_in_tries(job_: Job) -> Ended | Uncollectable:
         _slow_collections[run_id] += isinstance(error, Unreachable)
         if _failed_collections[run_id] < MOST_COLLECTIONS:
             raise
-        return Uncollectable(str(error))
+        return Uncollectable(str(error), senseless=error.target if isinstance(error, job.SenselessAnswer) else None)
     for counted in (_failed_collections, _slow_collections):
         counted.pop(run_id, None)
     return ended

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
 from django.db.models import Q
@@ -12,7 +13,8 @@ from django.db.models import Q
 from benchhub.analysis.doubts.bound import MOST
 from benchhub.analysis.doubts.doubt import Weight, weighed
 from benchhub.bench import testing
-from benchhub.bench.execute import answers, jobs, looks, visits
+from benchhub.bench.execute import answers, jobs, looks, returns, visits
+from benchhub.bench.execute.steps import end
 from benchhub.bench.execute.steps.contract import Ended, Looked
 from benchhub.bench.execute.steps.look import MOST_WAITS, awaits_folder
 from benchhub.bench.models import Attempt, Found, Hold, Result, Run, Watch
@@ -23,8 +25,9 @@ from benchhub.catalog.models import Hardware, Host
 from benchhub.reports.curves import runs as curve_runs
 from benchhub.reports.curves import verdicts
 from runners.contract import PREPARATION_FAILED, VERIFY_FAILED, Outputs, RunResult
-from runners.job import Collected
+from runners.job import Collected, SenselessAnswer
 from runners.readings import LONGEST_SENTENCE
+from runners.ssh import RemoteFailure, Unreachable
 from runners.tools.shell import NOT_LOADED
 from runners.verdict import Look, Verdict
 
@@ -279,3 +282,43 @@ def test_a_host_whose_answer_to_a_probe_cannot_be_read_says_so_and_is_not_asked_
     now = Host.objects.get(pk=host.pk)
     assert (now.wanted, now.visit_until, now.facts) == ("", None, {})
     assert now.contact_error == f"BenchHub cannot read what the host answered: {error!r}."
+
+
+def replies(job_, error, times):
+    for _ in range(times):
+        future = Future()
+        future.set_exception(error)
+        answers.write_all({future: job_}, lambda _: None)
+
+
+def test_a_host_whose_answers_make_no_sense_is_set_apart_and_no_run_begins_there():
+    run, _, job_ = begun(State.RUNNING)
+    cut = SenselessAnswer(job_.target, ValueError("cut off"), b"")
+    replies(job_, cut, returns.MOST_SENSELESS - 1)
+    replies(job_, Unreachable("It did not answer in time."), 1)
+    replies(job_, cut, returns.MOST_SENSELESS - 1)
+    assert not Host.objects.exclude(paused_at=None).exists()
+    replies(job_, cut, 1)
+    host = Host.objects.get()
+    assert host.paused_at and "makes no sense" in host.pause_reason and "resume the host" in host.pause_reason
+    run.refresh_from_db()
+    assert run.state == State.RUNNING  # nothing is known of it
+
+
+@pytest.mark.parametrize("is_senseless", [True, False])
+def test_a_host_that_handed_over_nonsense_has_no_further_runs_and_a_refusal_is_the_runs_own(is_senseless, monkeypatch):
+    run, _, job_ = begun(State.COLLECTING)
+    error = SenselessAnswer(job_.target, ValueError("x"), b"") if is_senseless else RemoteFailure("No exit code.", None)
+
+    async def failed(_):
+        raise error
+
+    monkeypatch.setattr(end, "_collect", failed)
+    monkeypatch.setattr(end, "MOST_COLLECTIONS", 1)
+    monkeypatch.setattr(end, "single_look", AsyncMock())
+    future = Future()
+    future.set_result(asyncio.run(end._collect_in_tries(job_)))
+    answers.write(job_, future, lambda _: None)
+    run.refresh_from_db()
+    assert run.state == State.FAILED
+    assert Host.objects.exclude(paused_at=None).exists() == is_senseless
