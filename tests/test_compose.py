@@ -270,6 +270,8 @@ def test_warehouse_and_broker_lead_nowhere_and_only_the_worker_reaches_hosts(tmp
     networks = yaml.safe_load(FILE.read_text())["networks"]
     by_name = {name: set(service["networks"]) for name, service in services(new_env(tmp_path)).items()}
     assert networks["data"] == {"internal": True}
+    front = interpolated(networks["front"], read_env(tmp_path / ".env"))
+    assert front == {"driver_opts": {"com.docker.network.bridge.enable_ip_masquerade": "false"}}
     assert by_name["db"] == by_name["broker"] == by_name["prepare"] == by_name["ticker"] == {"data"}
     assert {name for name, names in by_name.items() if "targets" in names} == {"worker", "target"}
     assert {name for name, names in by_name.items() if "front" in names} == {"web"}
