@@ -180,3 +180,22 @@ def test_an_administrator_does_not_edit_the_account_of_a_superuser(client, db):
     assert "Only a superuser edits the account of a superuser" in answer.content.decode()
     root.refresh_from_db()
     assert root.check_password(PASSWORD)
+
+
+def forwarded(*addresses):
+    return {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": ", ".join(addresses), "secure": True}
+
+
+def test_behind_a_proxy_clients_count_apart_and_what_they_forge_counts_for_nothing(rosa, settings):
+    settings.HTTPS = True
+    for number in range(throttle.MOST_OF_BOTH):
+        attempt(Client(), WRONG, **forwarded(f"198.51.100.{number}", "203.0.113.7"))
+    assert throttle.REFUSED in attempt(Client(), RIGHT, **forwarded("203.0.113.8", "203.0.113.7"))
+    assert attempt(Client(), RIGHT, **forwarded("203.0.113.7", "203.0.113.8")) == "in"
+
+
+def test_without_a_proxy_nobody_writes_where_they_are_from(rosa, settings):
+    settings.HTTPS = False
+    for number in range(throttle.MOST_OF_BOTH):
+        attempt(Client(), WRONG, **forwarded(f"198.51.100.{number}"))
+    assert throttle.REFUSED in attempt(Client(), RIGHT, **forwarded("203.0.113.8"))
