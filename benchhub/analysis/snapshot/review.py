@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 # Each alternative begins with what no other part of it can be, so that a text is read once.
@@ -26,6 +26,7 @@ WHY = {
     "host": "looks like a host's name",
     "code": "looks like a key or a digest",
 }
+NUMBER, PORT = re.compile(r"(?<![0-9])([0-9]{2,5})(?![0-9])"), "is a port of a server or host"
 FILES = re.compile(r"[\w-]+\.(?:sql|lua|conf|csv|json|html|sh|txt|py|md|log|gz|pdf)", re.IGNORECASE)
 
 
@@ -37,9 +38,16 @@ class Part:
     why: str = ""
 
 
-def parts(text: str) -> list[Part]:
-    """Return the whole text in parts, in linear time."""
-    return list(_parts(text))
+def parts(text: str, ports: Collection[str] = ()) -> list[Part]:
+    """Return the whole text in parts, in linear time; a number that is one of the ports is marked."""
+    return [part for marked in _parts(text) for part in ([marked] if marked.why else _numbers(marked.text, ports))]
+
+
+def _numbers(text: str, ports: Collection[str]) -> Iterator[Part]:
+    """Yield a text with the numbers marked that are ports: they may be anything else as well."""
+    for number, part in enumerate(NUMBER.split(text) if ports else (text,)):
+        if part:
+            yield Part(part, PORT if number % 2 and part in ports else "")
 
 
 def _parts(text: str) -> Iterator[Part]:

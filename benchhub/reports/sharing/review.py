@@ -14,6 +14,7 @@ from benchhub.analysis.snapshot import canonical, projection
 from benchhub.analysis.snapshot.review import Part, parts
 from benchhub.reports.models import Snapshot
 
+from .document.names import PORT_ALIAS
 from .forms import LinkForm
 
 REVIEWED = "reviewed"
@@ -47,7 +48,8 @@ class Review:
         """Return the texts, those with a mark first."""
         document = canonical.from_bytes(bytes(self.snapshot.content))
         pairs = projection.typed(document, self.hidden)
-        return sorted((Typed(where, parts(text)) for where, text in pairs), key=lambda text: not text.is_marked)
+        ports = {name["name"].removeprefix(":") for name in document.get("names", ()) if name["alias"] == PORT_ALIAS}
+        return sorted((Typed(where, parts(text, ports)) for where, text in pairs), key=lambda text: not text.is_marked)
 
     @property
     def marked_count(self) -> int:

@@ -26,3 +26,10 @@ def test_what_may_tell_more_than_it_should_is_marked(text, marked):
 def test_a_long_text_is_read_whole():
     text = "a.b/" * 50_000 + "@" * 50_000
     assert "".join(part.text for part in parts(text)) == text
+
+
+def test_a_bare_number_that_is_a_port_is_marked_and_others_are_not():
+    text = "It took 54329 or 154329 ms,\nwith 5432 rows and (54329)."
+    assert [part.text for part in parts(text, {"54329"}) if part.why] == ["54329", "54329"]
+    assert "".join(part.text for part in parts(text, {"54329"})) == text
+    assert not any(part.why for part in parts(text))

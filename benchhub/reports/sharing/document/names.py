@@ -35,6 +35,12 @@ COMMON_FOLDERS = (
 UNLICENSED = "Hardware only"
 EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+PORT_WORDS = (
+    *("port", "port=", "port:", "port is", "port no.", "port no", "port number", "port #", "ports", "-p"),
+    *("listens on", "listening on", "listen on"),
+)
+PORT_ALIAS = ": port"
+LAST_MINUTE = 59  # a colon and two digits are part of a time
 
 
 def of_comparison(comparison: Comparison, typed: Iterable[Node]) -> list[Node]:
@@ -59,7 +65,7 @@ def of_comparison(comparison: Comparison, typed: Iterable[Node]) -> list[Node]:
             *_aliases("host", "folder", ([folder] for folder in _folders(comparison, hosts, instances))),
             *_aliases("address", "address", map(_spellings, _addresses(hosts, instances))),
             *_others(hosts, typed),
-            *(nodes.name("address", text, "port") for port in _ports(hosts, instances) for text in _port_texts(port)),
+            *(nodes.name("address", *texts) for port in _ports(hosts, instances) for texts in _port_texts(port)),
             *_aliases("vendor", "machine", ([machine.name, machine.processor] for machine in machines)),
             *_aliases("vendor", "other machine", ([name] for system in systems for name in _former_machines(system))),
             *_aliases("vendor", "disks", ([machine.disks] for machine in machines)),
@@ -154,9 +160,12 @@ def _ports(hosts: Sequence[Host], instances: Sequence[Instance]) -> list[int]:
     return list(dict.fromkeys([*(host.port for host in hosts), *(instance.port for instance in instances), *poolers]))
 
 
-def _port_texts(port: int) -> tuple[str, ...]:
-    """Return the ways to write a port: a bare number may be anything else."""
-    return (f"port {port}", f"port={port}", f"port: {port}", f"port is {port}", f"-p {port}", f"{port}/tcp")
+def _port_texts(port: int) -> Iterator[tuple[str, str]]:
+    """Yield the ways to write a port, each with its alias: a bare number may be anything else."""
+    yield from ((f"{word} {port}", "port") for word in PORT_WORDS)
+    yield from ((text, "port") for text in (f"{port}/tcp", f"tcp/{port}", f".s.PGSQL.{port}"))
+    if port > LAST_MINUTE:
+        yield f":{port}", PORT_ALIAS
 
 
 def _price_texts(prices: Table) -> Iterator[list[str]]:

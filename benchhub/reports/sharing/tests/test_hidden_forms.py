@@ -20,6 +20,7 @@ from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.systems import KEPT_BACK
 from benchhub.reports.sharing.output import pdf
+from benchhub.reports.sharing.review import Review
 from benchhub.reports.sharing.testing import contents
 from runners.facts import storage
 
@@ -42,6 +43,10 @@ NEEDLES = {
 }
 POOLER = {"kind": "PgBouncer", "address": "kilnpool.rack9.example.org", "port": 64329}
 ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPASSWORD=canary77"
+PORTS = (
+    "postgresql://localhost:{}/bench", "localhost:{}", "*:{}", "/tmp/.s.PGSQL.{}", "listens on {}", "ports {}",
+    "port no. {}", "Port number {}", "listening on {}", "-p{}", "tcp/{}", "port\n{}",
+)  # fmt: skip
 SECRET_SETTINGS = ("recovery_end_command", "primary_conninfo", "archive_command", "listen_addresses", "acme.token")
 SECRETS = dict.fromkeys((*SECRET_SETTINGS, "work_mem"), SECRET)
 OS_SETTINGS = {"vm.swappiness": "13", "kernel.domainname": "canaryos", "vm.canary": "1", "kernel.sem": "/canary"}
@@ -164,6 +169,7 @@ def shared(comparison, publisher, systems):
                 "in /srv/tank-of-canary/x",
                 f"port {PORT}",
                 f"PGPORT={PORT}",
+                *(shape.format(PORT) for shape in PORTS),
                 f"by {POOLER['address']}:{POOLER['port']}, port {POOLER['port']}",
             ]
         ),
@@ -259,6 +265,13 @@ def test_the_oracle_sees_what_is_not_hidden(comparison, publisher, shared):
     assert {"zyzzyva", "20.30.41", "acme", ACCOUNT, str(PORT), "kiln", str(POOLER["port"])} <= set(
         left_in(Client().get(f"/s/{token}/").content)
     )
+
+
+def test_the_review_marks_a_bare_number_that_is_a_port(shared, publisher):
+    Comparison.objects.update(remarks=f"It ran with {PORT} and 54330.")
+    snapshot = publish.comparison_snapshot(Comparison.objects.get(), publisher)
+    marked = [part.text for text in Review(snapshot, CLASSES).texts for part in text.parts if part.why]
+    assert str(PORT) in marked and "54330" not in marked
 
 
 @pytest.mark.skipif(not pdf.is_available(), reason="no Chromium prints PDF here")
