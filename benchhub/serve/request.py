@@ -41,6 +41,17 @@ class NobodyError(Error):
     reason = "Unauthorized"
 
 
+class UnaskedError(Exception):
+    """A gate cannot tell whose a body is, as the warehouse does not answer."""
+
+
+class UnavailableError(Error):
+    """The answer to a long body while nobody can tell whose it is."""
+
+    code = 503
+    reason = "Service Unavailable"
+
+
 class Request(HTTPRequestParser):
     """A request with a limit of its body by its kind and its sender, and a time until which it must be whole.
 
@@ -63,7 +74,12 @@ class Request(HTTPRequestParser):
             raise ParsingError(str(error)) from error
         if self.body_rcv is None or (not self.chunked and self.content_length <= ANYBODY_BYTES):
             return
-        if not type(self).gate(self.headers):
+        try:
+            is_from_somebody = type(self).gate(self.headers)
+        except UnaskedError as error:
+            self._refuse(UnavailableError(str(error)))
+            return
+        if not is_from_somebody:
             self._refuse(NobodyError("Say who you are before you send so much: sign in, or send a token."))
             return
         self.limit_bytes = limit_of(self.headers, self.path)

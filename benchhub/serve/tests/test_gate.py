@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from benchhub.accounts import tokens
@@ -10,13 +11,18 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.second_factor import codes
 from benchhub.accounts.testing import PASSWORD, make_user, with_password
 from benchhub.serve import gate
+from benchhub.serve.request import UnaskedError
 
 pytestmark = pytest.mark.django_db
+
+
+HASTEN = gate._hasten
 
 
 @pytest.fixture(autouse=True)
 def connection_of_the_test(monkeypatch):
     monkeypatch.setattr(gate, "close_old_connections", lambda: None)
+    monkeypatch.setattr(gate, "_hasten", lambda _: None)
 
 
 def test_a_good_token_may_and_a_revoked_or_made_up_one_may_not():
@@ -50,3 +56,26 @@ def test_a_session_that_waits_for_a_code_may_not(client):
 )
 def test_nobody_may(headers):
     assert not gate.may_send(headers)
+
+
+def test_while_the_warehouse_hangs_the_gate_gives_up_and_says_so(monkeypatch):
+    def hang(_):
+        raise OperationalError("canceling statement due to statement timeout")
+
+    monkeypatch.setattr(gate.tokens, "find", hang)
+    monkeypatch.setattr(gate, "connection", connection.copy())
+    with pytest.raises(UnaskedError):
+        gate.may_send({"AUTHORIZATION": "Bearer made-up"})
+
+
+def test_only_the_connection_of_the_gate_has_short_time_outs():
+    own = connection.copy()
+    before = dict(connection.settings_dict["OPTIONS"])
+    HASTEN(own)
+    with own.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("1s",)
+        HASTEN(own)
+        assert own.connection is not None  # it stays open
+    own.close()
+    assert connection.settings_dict["OPTIONS"] == before
