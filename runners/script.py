@@ -132,7 +132,7 @@ def leftover_script(spec: RunSpec) -> str:
     end_telemetry = [collector.KILL] if spec.telemetry else []
     end_server = f"PGAPPNAME=benchhub-cancel {psql(spec, query)}"
     if spec.cluster:  # its server ends with all its processes
-        end_server = cluster_script.STOP_LEFTOVER
+        end_server = cluster_script.end_leftover(spec.cluster)
     return "\n".join([_head(spec), *end_telemetry, end_server, ""])
 
 

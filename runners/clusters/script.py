@@ -71,6 +71,11 @@ def begin(cluster: Cluster) -> str:
     return f"{HEAD}{WITH_OS if cluster.os_settings else WITHOUT_OS}{BEGIN}"
 
 
+def end_leftover(cluster: Cluster) -> str:
+    """Return sh text that stops what a killed attempt left, and puts back what its killed helper could not."""
+    return STOP_LEFTOVER + (os_script.RESTORE_LEFTOVER if cluster.os_settings else "")
+
+
 def functions() -> str:
     """Return the functions by which a cluster is made, copied, started, stopped and removed."""
     return "\n".join((SCRIPTS / name).read_text() for name in ("cluster_copies.sh", "cluster.sh"))

@@ -27,10 +27,14 @@ class OsValue:
 
 @dataclass(frozen=True, slots=True)
 class OsLog:
-    """The settings of a run by name. `is_overdue`: they were put back at the deadline, while the run went on."""
+    """The settings of a run by name. `is_overdue`: they were put back at the deadline, while the run went on.
+
+    `is_restored`: whoever held them was killed, and they were put back after it.
+    """
 
     values: Mapping[str, OsValue]
     is_overdue: bool = False
+    is_restored: bool = False
 
 
 def read_log(log: bytes) -> OsLog:
@@ -40,7 +44,7 @@ def read_log(log: bytes) -> OsLog:
     for line in lines:
         if (match := LINE.fullmatch(line)) and match[2] in SETTINGS:
             rows.setdefault(match[2], {})[match[1]] = match[3]
-    return OsLog({name: OsValue(**values) for name, values in rows.items()}, "overdue" in lines)
+    return OsLog({name: OsValue(**values) for name, values in rows.items()}, "overdue" in lines, "restored" in lines)
 
 
 def facts(log: OsLog) -> dict[str, dict[str, str | None]]:
@@ -60,6 +64,6 @@ def doubts(requests: Mapping[str, str], log: OsLog) -> Iterator[Doubt]:
         elif value.end != requested:
             actual = f"{name} was {value.end} at the end of the run, although {requested} had been set"
             yield Doubt("os-settings-changed", f"{actual}: something else changed it.")
-        if value.before != value.after:
+        if value.before != value.after and not (value.after is None and log.is_restored):
             text = f"{name} was {value.before} before the run and is {value.after or 'not known'} after it"
             yield Doubt("os-settings-left", f"{text}: it was not put back.")

@@ -27,6 +27,12 @@ os_begin || fail {PREPARATION_FAILED} '{NOT_APPLIED}'
 """
 
 
+# After what was killed: its server has been stopped, and nobody waits for the helper any more.
+RESTORE_LEFTOVER = f"""\
+[ ! -e {FILE} ] || {{ . ./{FILE}; os_restore; }}
+"""
+
+
 def sudo_rule(username: str) -> str:
     """Return the line for /etc/sudoers.d that lets the account use the helper, and nothing else.
 
@@ -56,6 +62,7 @@ def files(spec: RunSpec) -> dict[str, str]:
     values = [
         f"os_helper={shlex.quote(COMMAND)}",
         f"os_version={VERSION}",
+        f"os_state={shlex.quote(STATE_FOLDER)}",
         f"os_seconds={seconds}",
         f"os_values() {{ printf '%s ' {words}; }}",
     ]

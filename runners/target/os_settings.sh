@@ -1,6 +1,6 @@
 # Settings of the operating system for the time of an attempt, by the helper that the host's administrator installed. It
 # changes them and puts them back when descriptor 4, which all that comes of the attempt has open but its server, is
-# closed everywhere: also when this shell is killed. Set before: os_helper, os_version, os_seconds, the function
+# closed everywhere: also when this shell is killed. Set before: os_helper, os_version, os_seconds, os_state, the function
 # os_values; cluster, where the data lie or are going to.
 
 # Number of the block device on which the folder lies, or the nearest that there is above it.
@@ -48,4 +48,13 @@ os_end() {
     [ -n "${os_holder-}" ] || return 0
     exec 4>&-
     wait "$os_holder"
+    os_restore
+}
+
+# A helper that was killed has put back nothing. One that never came to change anything leaves alone what others hold, and
+# one that is still at it is waited for, by its lock.
+os_restore() {
+    [ -e "$os_state/before" ] && grep -a -q '^before ' os_settings.log || return 0
+    ! grep -a -q '^ended 0$' os_settings.log || return 0
+    $os_helper restore "$os_version" >> os_settings.log 2>> os_settings.err 8>&- && echo restored >> os_settings.log
 }

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from runners import job
+from runners.clusters.testing import Victim, command_line, is_alive, signalled
 from runners.clusters.visit import visit
 from runners.job import StartOutcome
 from runners.os_settings import script
 from runners.os_settings.answer import OsValue, doubts, read_log
+from runners.os_settings.put_back import put_back
 from runners.os_settings.testing import RootHelper, settings_guarded, value
 from runners.ssh import RemoteFailure
 from runners.tests.patience import LONG
@@ -127,6 +129,48 @@ async def test_a_run_whose_shell_is_killed_leaves_no_setting_changed(driver, hel
     await driver.until(lambda: value(name) == before[name])
     await driver.until(lambda: not (helper.state / "before").exists())
     assert {name: value(name) for name in NAMES} == before
+
+
+def killed_helper(helper) -> None:
+    """Kill whoever holds the settings, as a kernel without memory does: nothing is put back by it."""
+    words = f"{helper.program}\0hold".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        if words in command_line(process):
+            signalled(int(process.name))
+
+
+@pytest.mark.parametrize("victim", ["nobody", "command", "everything"])
+async def test_settings_of_a_run_whose_helper_is_killed_are_back_when_it_has_ended(driver, helper, before, victim):
+    name = "vm.dirty_expire_centisecs"
+    during = other(before, name)
+    spec = await spec_with(driver, {name: during}, kind="load", parameters=LONG)
+    place = await begun(driver, spec, name, during)
+    killed_helper(helper)
+    assert value(name) == during
+    running = Victim(driver, place[2])
+    if victim == "nobody":
+        os.killpg(running.numbers()[1], signal.SIGTERM)
+    else:
+        getattr(running, victim)()
+    await driver.until(lambda: (running.folder / "rc").exists() or not is_alive(running))
+    if victim == "everything":
+        await job.cancel(*place)  # as a worker does, which finds it lost
+    await driver.until(lambda: value(name) == before[name])
+    assert not (helper.state / "before").exists()
+    log = (running.folder / "os_settings.log").read_bytes()
+    assert {doubt.code for doubt in doubts({name: during}, read_log(log))} == {"os-settings-changed"}
+
+
+async def test_a_worker_puts_back_what_neither_helper_nor_attempt_could(driver, helper, before):
+    name = "vm.dirty_expire_centisecs"
+    helper.state.mkdir()
+    (helper.state / "before").write_text(f"/proc/sys/vm/dirty_expire_centisecs {before[name]}\n")
+    Path("/proc/sys/vm/dirty_expire_centisecs").write_text(other(before, name))
+    assert await put_back(driver.connections, driver.target) == ""
+    assert value(name) == before[name] and not (helper.state / "before").exists()
+    (helper.state / "before").write_text("/proc/sys/kernel/ostype Minix\n")
+    assert (await put_back(driver.connections, driver.target)).endswith("could not be put back: left ostype")
+    (helper.state / "before").unlink()
 
 
 async def test_a_cancelled_run_leaves_no_setting_changed(driver, helper, before):

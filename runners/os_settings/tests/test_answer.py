@@ -38,6 +38,12 @@ def test_a_setting_that_was_not_put_back_is_doubted():
     assert doubt.text == "vm.swappiness was 60 before the run and is 1 after it: it was not put back."
 
 
+def test_a_setting_that_was_put_back_after_its_helper_was_killed_is_not_called_left():
+    killed = LOG[: LOG.index(b"end ")] + b"ended 137\nrestored\n"
+    assert codes(killed) == ["os-settings-changed"]
+    assert codes(killed.replace(b"restored", b"left swappiness")) == ["os-settings-changed", "os-settings-left"]
+
+
 def test_settings_that_were_let_go_at_the_deadline_are_doubted():
     [doubt] = doubts(REQUESTS, read_log(LOG.replace(b"held", b"held\noverdue")))
     assert doubt.code == "os-settings-overdue"

@@ -11,6 +11,7 @@ from typing import Any
 from benchhub.bench.execute.connections import connections
 from runners import counters as snapshots
 from runners import tools
+from runners.os_settings import put_back as os_put_back
 from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.ssh import RemoteFailure, Unreachable
 
@@ -41,11 +42,13 @@ async def end_observing(job_: Job) -> None:
 
 
 async def put_back_settings(job_: Job) -> str:
-    """Put back what the attempt changed of somebody's server and did not itself; return why that fails, if it does.
+    """Put back what the attempt changed of its host or somebody's server and did not itself; return why that fails.
 
     The host is asked however the attempt ended: what its log lacks proves nothing. Raises RemoteFailure while somebody
     is at it, as nobody knows yet how that ends: the step is taken again.
     """
+    if job_.spec.cluster and job_.spec.cluster.os_settings:
+        return await os_put_back.put_back(connections(), job_.target)
     if job_.spec.server_settings is None:
         return ""
     reason = await put_back(connections(), job_.target, job_.attempt.work_directory)

@@ -28,7 +28,7 @@ from benchhub.catalog.instances.inspection import looked_at
 from benchhub.catalog.models import Configuration, Host, Inspection, Instance
 from runners import job
 from runners.collection import Collected
-from runners.contract import Outputs
+from runners.contract import Cluster, Outputs
 from runners.server_settings import answer as server_answer
 from runners.server_settings.put_back import UNDER_WAY
 from runners.ssh import RemoteFailure
@@ -273,6 +273,18 @@ def test_a_run_whose_folder_is_gone_ends_once_the_former_settings_are_back(under
     answered(REASON)
     looked = loop.submit(look(running)).result(timeout=PATIENCE_S)
     assert (looked.verdict.state, looked.unrestored) == ("absent", REASON)
+
+
+def test_a_host_says_at_the_end_of_a_run_whether_settings_of_its_operating_system_are_back(under_way, monkeypatch):
+    async def put_back(*_):
+        return REASON
+
+    monkeypatch.setattr("benchhub.bench.execute.steps.server.os_put_back.put_back", put_back)
+    job_ = under_way[0]
+    cluster = Cluster("/srv/own", "m", "/opt/pg/bin", "bench", os_settings={"vm.swappiness": "1"})
+    own = replace(job_, spec=replace(job_.spec, server_settings=None, cluster=cluster))
+    assert asyncio.run(put_back_settings(own)) == REASON
+    assert asyncio.run(put_back_settings(replace(own, spec=replace(own.spec, cluster=None)))) == ""
 
 
 def test_a_cancelled_collection_that_could_not_ask_the_host_pauses_it(under_way, answered):
