@@ -28,10 +28,13 @@ from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, tre
 
 PREFIX = "steps"
 ATTEMPTS_IF_LOST = 2
-FOLDED = {"remark", "warmup_s", "rest_s", "thread_rule", "client", "vacuum", "checkpoint", "telemetry"}
+FOLDED = {
+    "remark", "warmup_s", "rest_s", "thread_rule", "client", "loading", "no_copies", "vacuum", "checkpoint",
+    "telemetry",
+}  # fmt: skip
 EXPERIMENT_FIELDS = (
-    "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "vacuum", "checkpoint", "telemetry",
-    "thread_rule", "is_exclusive",
+    "name", "remark", "workload", "repeats", "duration_s", "warmup_s", "rest_s", "loading", "no_copies", "vacuum",
+    "checkpoint", "telemetry", "thread_rule", "is_exclusive",
 )  # fmt: skip
 
 

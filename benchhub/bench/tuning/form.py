@@ -10,11 +10,12 @@ from django import forms
 
 from benchhub.analysis.planning.levels import parse as parse_levels
 from benchhub.analysis.tuning import fractions, treatments
-from benchhub.bench.models import TuningSeries
+from benchhub.bench.models import Experiment, TuningSeries
 from benchhub.bench.models.design import LONGEST_SERIES_NAME
 from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.bench.plan.fields import designs, observing
 from benchhub.bench.plan.fields.designs import tried
+from benchhub.bench.plan.fields.loading import loading_field, no_copies_field
 from benchhub.bench.plan.fields.observing import telemetry_field
 from benchhub.bench.plan.fields.systems import Catalogue
 from benchhub.bench.plan.form import DAY_S
@@ -33,6 +34,7 @@ DEFAULTS: Mapping[str, Any] = {
     "warmup_s": 10,
     "rest_s": 0,
     "thread_rule": "clients",
+    "loading": Experiment.Loading.ONCE,
     "telemetry": observing.IS_USUAL,
 }
 
@@ -136,6 +138,8 @@ class SeriesForm(WindowFields):
     thread_rule = forms.CharField(max_length=100, label="Threads", help_text="clients (one for each), clients/2, or 4.")
     vacuum = forms.BooleanField(required=False, label="Vacuum before each run")
     checkpoint = forms.BooleanField(required=False, label="Checkpoint before each run")
+    loading = loading_field()
+    no_copies = no_copies_field()
     telemetry = telemetry_field()
 
     def __init__(self, *args: Any, catalogue: Catalogue, **kwargs: Any) -> None:

@@ -105,7 +105,10 @@ def like(series: TuningSeries, place: int | None) -> tuple[dict[str, Any], list[
     With another baseline there are no steps yet: those of before are in it.
     """
     experiment = series.experiment
-    names = ("repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "vacuum", "checkpoint", "telemetry")
+    names = (
+        "repeats", "duration_s", "warmup_s", "rest_s", "thread_rule", "loading", "no_copies", "vacuum", "checkpoint",
+        "telemetry",
+    )  # fmt: skip
     values = {name: getattr(experiment, name) for name in names}
     treatments = {row.place: row for row in series.treatments.select_related("system")}
     baseline = treatments[place].system.configuration_id if place in treatments else series.baseline_id

@@ -20,6 +20,7 @@ from benchhub.catalog.models import Instance, Workload
 from runners import tools
 
 from . import observing
+from .loading import loading_field, no_copies_field
 from .observing import telemetry_field
 
 MOST_PARTS = 60
@@ -81,7 +82,7 @@ class DesignFields(forms.Form):
         label="Seed of the order",
         help_text="For a random order. The same seed gives the same order again.",
     )
-    loading = forms.ChoiceField(choices=Experiment.Loading.choices, required=False, label="Loading of the data set")
+    loading = loading_field()
     warmup_run_s = forms.IntegerField(
         required=False, min_value=0, max_value=DAY_S, label="Warm-up as a run of its own, s",
         help_text="Once for each system, after its load. It never gives a point.",
@@ -101,11 +102,7 @@ class DesignFields(forms.Form):
         required=False, label="Drop the host's page cache before each run",
         help_text="Only where the account may: as root, or by sudo without a password.",
     )  # fmt: skip
-    no_copies = forms.BooleanField(
-        required=False, label="Never restore the data set by a copy",
-        help_text="Otherwise a cluster of BenchHub's own that needs the same data again gets a copy of their files, "
-        "where that takes less time than loading.",
-    )  # fmt: skip
+    no_copies = no_copies_field()
     telemetry = telemetry_field()
     canary = forms.BooleanField(
         required=False, label="Run a canary first",

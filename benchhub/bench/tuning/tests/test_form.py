@@ -6,6 +6,7 @@ from benchhub.accounts.rights import Role
 from benchhub.accounts.testing import make_user
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, System, TuningSeries
+from benchhub.bench.plan.specs import load_spec
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.tuning.testing import NEW, PLAN, form_of
 from benchhub.catalog.models import Configuration, Workload
@@ -82,6 +83,23 @@ def test_a_series_without_any_step_says_that_the_first_is_missing(runner, cluste
 def test_a_data_set_that_all_steps_share_is_loaded_once(runner, cluster, workload):
     series = queued(runner, form_of(cluster, workload, MEMORY, WAL))
     assert series.experiment.runs.filter(kind=Run.Kind.LOAD).count() == 1
+
+
+def test_a_data_set_is_loaded_or_restored_anew_before_each_run_where_the_form_says_so(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, WAL, loading="each"))
+    runs = list(series.experiment.runs.filter(kind__in=(Run.Kind.LOAD, Run.Kind.MEASURE)).order_by("position"))
+    kinds = [run.kind for run in runs]
+    assert kinds.count(Run.Kind.LOAD) == kinds.count(Run.Kind.MEASURE) == 9
+    first = next(run for run in runs if run.kind == Run.Kind.LOAD)
+    assert load_spec(series.experiment, first.system).cluster.copy.keeps
+    assertContains(runner.get(f"{NEW}?like={series.pk}"), '<option value="each" selected>')
+
+
+def test_a_series_may_load_its_data_set_without_a_copy(runner, cluster, workload):
+    series = queued(runner, form_of(cluster, workload, MEMORY, loading="each", no_copies="on"))
+    assert series.experiment.no_copies
+    run = series.experiment.runs.filter(kind=Run.Kind.LOAD).first()
+    assert load_spec(series.experiment, run.system).cluster.copy is None
 
 
 def test_a_factorial_measures_combinations_in_the_design_that_was_shown(runner, cluster, workload):
