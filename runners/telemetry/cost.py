@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEAST_RATIO = 0.99
+LEAST_RATIO, MOST_CORES = 0.99, 0.003
+
+
+def is_within_limits(lowest_ratio: float, cores: float) -> bool:
+    """Tell whether a series shows that telemetry is cheap enough: all of its interval, and its CPU time."""
+    return lowest_ratio >= LEAST_RATIO and cores <= MOST_CORES
 
 
 @dataclass(frozen=True, slots=True)

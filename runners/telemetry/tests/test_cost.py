@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.telemetry.cost import MEASURED, Cost
+from runners.telemetry.cost import MEASURED, Cost, is_within_limits
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs/measured/execution.md"
 
@@ -15,6 +15,16 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs/measured/execution.md"
 )
 def test_telemetry_is_usual_only_where_all_of_the_interval_lies_at_or_above_99_percent(lowest, highest, is_usual):
     assert Cost(0.995, lowest, highest).is_usual is is_usual
+
+
+@pytest.mark.parametrize(
+    ("lowest", "cores", "is_within"),
+    [(0.99, 0.003, True), (0.9576, 0.003, False), (0.995, 0.0043, False), (0.9899, 0.001, False)],
+)
+def test_the_benchmark_passes_where_the_interval_excludes_a_loss_of_one_percent_and_little_cpu_is_used(
+    lowest, cores, is_within
+):
+    assert is_within_limits(lowest, cores) is is_within
 
 
 def test_the_words_say_what_it_costs_and_what_is_not_settled():
