@@ -155,15 +155,28 @@ cluster_start() {
     fi
 }
 
-# The end of the log, however long it is.
-cluster_log() {
-    { cat "$cluster/server.log.old"; tail -c 65536 "$cluster/server.log"; } 2> /dev/null | tail -c 65536
-}
+# The log, of a long one its begin and its end: 64 KiB in all, with a line in between that says so.
+cluster_log() (
+    size=0 half=32768
+    cut='
+[The log was longer than 64 KiB: what stood here is not kept.]
+'
+    for file in "$cluster/server.log.old" "$cluster/server.log"; do
+        [ ! -e "$file" ] || size=$((size + $(stat -c %s -- "$file")))
+    done
+    if [ "$size" -le "$((2 * half))" ]; then
+        cat "$cluster/server.log.old" "$cluster/server.log" 2> /dev/null
+        exit 0
+    fi
+    { cat "$cluster/server.log.old"; head -c "$half" "$cluster/server.log"; } 2> /dev/null | head -c "$half"
+    printf %s "$cut"
+    { cat "$cluster/server.log.old"; tail -c "$half" "$cluster/server.log"; } 2> /dev/null | tail -c "$((half - ${#cut}))"
+)
 
 # A load can make a server log without end. pg_ctl has it append, so that it goes on at the start of an emptied file.
 cluster_shorten_log() {
     cluster_is_own && size=$(stat -c %s -- "$cluster/server.log" 2> /dev/null) && [ "$size" -gt 67108864 ] || return 0
-    tail -c 65536 "$cluster/server.log" > "$cluster/server.log.old"
+    cluster_log > "$cluster/server.log.cut" && mv -- "$cluster/server.log.cut" "$cluster/server.log.old" || return 1
     : > "$cluster/server.log"
 }
 

@@ -1,4 +1,4 @@
-"""Attacks by what a server logs: its log stays short, and is read from its end alone. Only a shell is needed."""
+"""Attacks by what a server logs: its log stays short, and its begin and end alone are read. Only a shell is needed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from runners.clusters.script import functions
 
 LONGEST, END = 64 * 2**20, 65_536
 MARK = "benchhub 1"
+CUT = b"\n[The log was longer than 64 KiB: what stood here is not kept.]\n"
 
 
 @pytest.fixture
@@ -42,6 +43,24 @@ def test_a_log_beyond_its_limit_is_shortened_to_its_end_and_goes_on_where_it_is_
     assert (cluster / "server.log.old").stat().st_size == END
     log = do(cluster, "cluster_log").stdout
     assert log.endswith(b"last words\nwhat came later\n") and len(log) == END
+
+
+def test_of_a_long_log_the_begin_and_the_end_are_kept_with_a_line_that_says_so(cluster):
+    (cluster / "server.log").write_bytes(b"first words\n" + b"x" * END + b"last words\n")
+    log = do(cluster, "cluster_log").stdout
+    assert len(log) == END and log.startswith(b"first words\nxxx") and log.endswith(b"xxxlast words\n")
+    assert log.count(CUT) == 1
+    fill(cluster, LONGEST + 1, b"later words\n")
+    (cluster / "server.log.old").write_bytes(log)
+    do(cluster, "cluster_shorten_log")
+    again = do(cluster, "cluster_log").stdout
+    assert again.startswith(b"first words\nxxx") and again.endswith(b"later words\n") and again.count(CUT) == 1
+
+
+def test_a_log_that_is_not_long_is_kept_whole(cluster):
+    (cluster / "server.log.old").write_bytes(b"a" * 9)
+    (cluster / "server.log").write_bytes(b"b" * (END - 9))
+    assert do(cluster, "cluster_log").stdout == b"a" * 9 + b"b" * (END - 9)
 
 
 def test_a_log_within_its_limit_is_left_alone(cluster):
