@@ -11,7 +11,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONSAFEPATH PYTHONWARNINGS PYTHONOPTIMIZE PYTH
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-api test-whole test-matrix check-types check-security check-others bench-viewers faults faults-clusters soak pictures openapi sbom
+.PHONY: test-api test-whole test-matrix check-types check-security check-others bench-viewers faults faults-clusters faults-servers soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-whole   run whole what 'make test' runs in part: each page in light and dark, wide and narrow; versions; sizes"
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
+	@echo "make faults-servers   faults at any moment of runs that change somebody's server (FAULTS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, viewers, warehouse: a peer or a limit"
@@ -113,6 +114,10 @@ faults: venv-dev
 # A fault each at a moment of a run on a cluster of BenchHub's own; SEED=100 takes others.
 faults-clusters: venv-dev
 	WHOLE=1 CLUSTER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/clusters/tests/test_faults.py -q
+
+# The same of runs that change settings of somebody's server.
+faults-servers: venv-dev
+	WHOLE=1 SERVER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/server_settings/tests/test_faults.py -q
 
 # SEED=123 repeats the choice of faults.
 soak: venv

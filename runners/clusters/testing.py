@@ -16,6 +16,7 @@ from runners.collection import Collected
 from runners.conftest import PATIENCE_S
 from runners.contract import Cluster, Endpoint, RunSpec
 from runners.job import Attempt, StartOutcome
+from runners.os_settings.testing import RootHelper
 from runners.probe import builds
 from runners.ssh import Connections
 from runners.tests.processes import until_wrapper_ended
@@ -28,6 +29,7 @@ class Driver:
         self.connections, self.target, self.foreign = connections, target, foreign
         self.work = str(daemon.work_directory / secrets.token_hex(2))
         self.folder = Path(folder or f"{self.work}/c")
+        self.helper: RootHelper | None = None
         self.cluster = Cluster(
             folder=str(self.folder),
             mark=secrets.token_hex(16),
@@ -125,6 +127,11 @@ class Victim:
         words = file.read_text().split() if file.exists() else []
         if words and int(words[0]) in self.driver.servers:
             signalled(int(words[0]))
+
+    def helper(self) -> None:
+        """Kill whoever holds settings of the operating system, and go on."""
+        if self.driver.helper:
+            self.driver.helper.kill()
 
     def backend(self) -> None:
         if numbers := self.driver.servers:

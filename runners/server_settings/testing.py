@@ -12,7 +12,7 @@ import psycopg
 
 from runners import job
 from runners.clusters.testing import Victim as RunningAttempt
-from runners.clusters.testing import command_line, place, signalled
+from runners.clusters.testing import command_line, place, signalled, working_in
 from runners.collection import Collected
 from runners.conftest import PATIENCE_S
 from runners.contract import Endpoint, RunSpec, ServerSettings
@@ -116,6 +116,22 @@ class Victim(RunningAttempt):
 
     def keeper(self) -> None:
         kill_keeper(self.folder)
+
+    def server(self) -> None:
+        """Kill the postmaster; its owner has to start it again."""
+        file = self.driver.cluster.data_directory / "postmaster.pid"
+        words = file.read_text().split() if file.exists() else []
+        if words and int(words[0]) in self._servers:
+            signalled(int(words[0]))
+
+    def backend(self) -> None:
+        """Kill the newest process of the server, which then begins anew by itself."""
+        if numbers := self._servers:
+            signalled(max(numbers))
+
+    @property
+    def _servers(self) -> list[int]:
+        return working_in(self.driver.cluster.data_directory)
 
     def everything(self) -> None:
         """Kill all at once, as a power cut does: only who comes next can put back."""

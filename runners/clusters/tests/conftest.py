@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import secrets
+
 import pytest
 
 from benchhub.embedded import ports
 from benchhub.embedded.sshd import SshTarget
 from runners.clusters.testing import Driver
 from runners.keys import make_key_pair
+from runners.os_settings import script
+from runners.os_settings.testing import NAMES, RootHelper, settings_guarded
 from runners.ssh import Target
+from tests import places
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +33,23 @@ def target(daemon, processes):
 @pytest.fixture
 def driver(connections, target, daemon, cluster16):
     return Driver(connections, target, daemon, cluster16)
+
+
+@pytest.fixture
+def before():
+    """Return what the machine's settings are, once nobody else's test changes them."""
+    with settings_guarded(*NAMES) as values:
+        yield values
+
+
+@pytest.fixture
+def helper(daemon, monkeypatch, before):
+    assert before
+    with places.held(places.HELPERS) as folder:
+        folder.chmod(0o755)
+        made = RootHelper(folder / f"bhos{secrets.token_hex(4)}", daemon.username)
+        monkeypatch.setattr(script, "COMMAND", made.command)
+        monkeypatch.setattr(script, "STATE_FOLDER", str(made.state))
+        yield made
+        made.restore()
+        made.remove()

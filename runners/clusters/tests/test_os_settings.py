@@ -6,7 +6,6 @@ The machine of the tests is that host: each test puts back what it changes, what
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 from dataclasses import replace
@@ -15,41 +14,19 @@ from pathlib import Path
 import pytest
 
 from runners import job
-from runners.clusters.testing import Victim, command_line, is_alive, signalled
+from runners.clusters.testing import Victim, is_alive
 from runners.clusters.visit import visit
 from runners.job import StartOutcome
 from runners.os_settings import script
 from runners.os_settings.answer import OsValue, doubts, read_log
 from runners.os_settings.put_back import put_back
-from runners.os_settings.testing import RootHelper, settings_guarded, value
+from runners.os_settings.testing import NAMES, value
 from runners.ssh import RemoteFailure
 from runners.tests.patience import LONG
 from runners.tests.processes import is_written
 from runners.tools.layers import with_layer
-from tests import places
 
-NAMES = ("vm.dirty_expire_centisecs", "vm.dirty_ratio", "transparent_hugepage")
 pytestmark = [pytest.mark.target, pytest.mark.skipif(os.geteuid() != 0, reason="only root changes settings")]
-
-
-@pytest.fixture
-def before():
-    """Return what the machine's settings are, once nobody else's test changes them."""
-    with settings_guarded(*NAMES) as values:
-        yield values
-
-
-@pytest.fixture
-def helper(daemon, monkeypatch, before):
-    assert before
-    with places.held(places.HELPERS) as folder:
-        folder.chmod(0o755)
-        made = RootHelper(folder / f"bhos{secrets.token_hex(4)}", daemon.username)
-        monkeypatch.setattr(script, "COMMAND", made.command)
-        monkeypatch.setattr(script, "STATE_FOLDER", str(made.state))
-        yield made
-        made.restore()
-        made.remove()
 
 
 async def spec_with(driver, os_settings, **changes):
@@ -131,21 +108,13 @@ async def test_a_run_whose_shell_is_killed_leaves_no_setting_changed(driver, hel
     assert {name: value(name) for name in NAMES} == before
 
 
-def killed_helper(helper) -> None:
-    """Kill whoever holds the settings, as a kernel without memory does: nothing is put back by it."""
-    words = f"{helper.program}\0hold".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        if words in command_line(process):
-            signalled(int(process.name))
-
-
 @pytest.mark.parametrize("victim", ["nobody", "command", "everything"])
 async def test_settings_of_a_run_whose_helper_is_killed_are_back_when_it_has_ended(driver, helper, before, victim):
     name = "vm.dirty_expire_centisecs"
     during = other(before, name)
     spec = await spec_with(driver, {name: during}, kind="load", parameters=LONG)
     place = await begun(driver, spec, name, during)
-    killed_helper(helper)
+    helper.kill()
     assert value(name) == during
     running = Victim(driver, place[2])
     if victim == "nobody":

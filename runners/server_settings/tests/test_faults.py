@@ -1,6 +1,6 @@
 """Faults at any moment of a run that changes somebody's server: it has its former settings again, or nothing starts.
 
-SERVER_FAULTS says how many are injected, SEED which ones.
+SERVER_FAULTS says how many are injected (`make faults-servers FAULTS=200`), SEED which ones.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from runners import job
@@ -27,7 +30,7 @@ from runners.tests.patience import LONG
 
 pytestmark = pytest.mark.target
 FAULTS, SEED = int(os.environ.get("SERVER_FAULTS", "1")), int(os.environ.get("SEED", "0"))
-KINDS = ("command", "job", "keeper", "everything", "cancel", "connection")
+KINDS = ("command", "job", "keeper", "server", "backend", "everything", "cancel", "connection")
 LONGEST_S = 4.0  # from the start of an attempt to its end, on a machine that has nothing else to do
 SETTINGS, IN_FORCE = {"work_mem": "6MB", "jit": "off"}, {"work_mem": "6144", "jit": "off"}
 LARGE, LARGE_IN_FORCE = {**SETTINGS, "shared_buffers": "20MB"}, {**IN_FORCE, "shared_buffers": "2560"}
@@ -72,6 +75,8 @@ async def broken_off(driver, place, spec, kind, wait_s):
         await job.cancel(*place)
     elif kind != "connection":
         getattr(victim, kind)()
+    if kind in ("server", "backend"):
+        await started_again(driver)
     await job.wait_for_end(*place, timeout_s=PATIENCE_S)
     await driver.until(lambda: (victim.folder / "rc").exists() or not is_alive(victim))
     if not (victim.folder / "rc").exists():
@@ -79,6 +84,23 @@ async def broken_off(driver, place, spec, kind, wait_s):
     while (reason := await put_back(driver.connections, driver.target, driver.work)) == UNDER_WAY:
         pass  # a restart takes its time on a busy machine
     assert reason == ""
+
+
+async def started_again(driver):
+    """Start the server as its owner does, once what is left of the killed one has ended, unless it comes by itself."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_answering(driver):
+        with suppress(RemoteFailure):
+            await pg_ctl(driver, "-l", str(driver.cluster.folder / "log"), "start")
+        assert time.monotonic() < deadline, "the server did not start again"
+
+
+def is_answering(driver) -> bool:
+    try:
+        driver.ask("SELECT 1")
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 async def begun(driver, settings, in_force):
@@ -97,6 +119,20 @@ async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_
     outputs = (await driver.run(await driver.spec(kind="load"))).outputs
     assert outputs.returncode == 0, outputs.stderr
     assert driver.value("work_mem") == "4MB" and driver.auto_lines == [] and not driver.state.exists()
+
+
+@pytest.mark.parametrize("kind", ["server", "backend"])
+async def test_a_server_that_is_killed_while_its_settings_are_changed_has_the_former_ones_once_it_is_there(
+    driver, kind
+):
+    before = seen(driver)
+    place = await begun(driver, SETTINGS, IN_FORCE)
+    getattr(Victim(driver, place[2]), kind)()
+    await started_again(driver)
+    assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
+    while await put_back(driver.connections, driver.target, driver.work) == UNDER_WAY:
+        pass
+    assert seen(driver) == before and not driver.state.exists()
 
 
 @pytest.mark.whole
