@@ -51,22 +51,40 @@ strays() {
     done
 }
 
-# The attempt's own shells (wrapper, heart, witness), whatever its folder is called by now: their command lines have the
-# name that it had at the start.
-own_shells() {
+# Shells of attempts (wrapper, heart, witness), whatever their folder is called by now: a word of their command lines, the
+# name that it had at the start with its work directory, ends with $1.
+shells() {
     ls -ld /proc/[0-9]*/fd/[58] 2>&- | while read -r line; do
         case $line in */lock | *'/lock (deleted)') ;; *) continue ;; esac
         process=${line%%/fd/* -> *}
         words=$(tr '\0' '\n' 2>&- < "/proc/${process##*/}/cmdline") || continue
-        case $words in *"/runs/$run/$number
+        case $words in *"$1
 "*) printf '%s ' "${process##*/}" ;; esac
     done
+}
+own_shells() {
+    shells "
+$folder"
+}
+
+# Another work directory of this machine may have an attempt of the same name: its shells have another word.
+is_of_another() {
+    for other in $others; do
+        if [ "/proc/$other/cwd" -ef "/proc/$1/cwd" ]; then return 0; fi
+    done
+    return 1
 }
 
 # Go to where the attempt's files are by now, if they were moved and something of it works there still.
 enter_elsewhere() {
-    for process in $(own_shells) $(note_sessions; strays); do
-        if [ -e "/proc/$process/cwd/started" ] && cd "/proc/$process/cwd" 2>&-; then return 0; fi
+    others= own=" $(own_shells)"
+    for process in $(shells "/runs/$run/$number"); do
+        case $own in *" $process "*) ;; *) others="$others $process" ;; esac
+    done
+    for process in $own $(note_sessions; strays); do
+        if [ -e "/proc/$process/cwd/started" ] && ! is_of_another "$process" && cd "/proc/$process/cwd" 2>&-; then
+            return 0
+        fi
     done
     return 1
 }

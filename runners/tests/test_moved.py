@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,18 @@ async def test_what_a_load_left_and_was_deleted_is_gone_and_nobody_stays(bench):
     os.kill(pause, signal.SIGKILL)
     await bench.until(lambda: not in_folder(bench))
     assert len(processes) == 2
+
+
+async def test_an_attempt_of_the_same_name_in_another_work_directory_is_not_taken_for_a_moved_one(bench):
+    await begun(bench)
+    work = bench.work.with_name(f"{bench.work.name}-other")
+    other = replace(bench, attempt=replace(bench.attempt, work_directory=str(work)), work=work)
+    try:
+        assert not (await other.look()).started
+        assert await other.start("echo other") is StartOutcome.STARTED
+        assert await other.ended()
+        assert (await other.collect()).outputs.stdout == b"other\n"
+    finally:
+        await let_end(bench.folder)
+        shutil.rmtree(work, ignore_errors=True)
+    assert (await bench.collect()).outputs.stdout.endswith(b"result\n")

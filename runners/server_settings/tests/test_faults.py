@@ -123,16 +123,16 @@ async def test_a_run_whose_every_process_is_killed_is_followed_by_whoever_comes_
 
 @pytest.mark.parametrize("kind", ["server", "backend"])
 async def test_a_server_that_is_killed_while_its_settings_are_changed_has_the_former_ones_once_it_is_there(
-    driver, kind
+    restarting, kind
 ):
-    before = seen(driver)
-    place = await begun(driver, SETTINGS, IN_FORCE)
-    getattr(Victim(driver, place[2]), kind)()
-    await started_again(driver)
+    before = seen(restarting)
+    place = await begun(restarting, SETTINGS, IN_FORCE)
+    getattr(Victim(restarting, place[2]), kind)()
+    await started_again(restarting)
     assert await job.wait_for_end(*place, timeout_s=PATIENCE_S)
-    while await put_back(driver.connections, driver.target, driver.work) == UNDER_WAY:
+    while await put_back(restarting.connections, restarting.target, restarting.work) == UNDER_WAY:
         pass
-    assert seen(driver) == before and not driver.state.exists()
+    assert seen(restarting) == before and not restarting.state.exists()
 
 
 @pytest.mark.whole
