@@ -66,7 +66,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
             is_new = run.state == State.RESERVED
             if is_new and (_is_unreadable(run, claim) or not _enter_starting(run, claim)):
                 return None
-            if _needs_no_host(run, claim) or _stays_away(run, claim):
+            if needs_no_host(run, claim) or _stays_away(run, claim):
                 return None
             return replace(make_job(run, claim, run.attempts.latest("number"), too_late), is_new=is_new)
     except queue.StaleFenceError:
@@ -89,7 +89,7 @@ def pause_unreadable(run: Run) -> str:
     for host in hosts_of(run):
         target, untold = _reached(host)
         if target is None and host.trust == Host.Trust.PINNED:
-            host.pause(f"{untold} Mend that, then resume the host.")
+            _pause_unreadable_host(host, untold)
             return untold
     reason = _unread_plan(run) or _password(run)[1]
     if reason:
@@ -125,25 +125,34 @@ def _host_keys(run: Run) -> list[int]:
 
 
 def _stays_away(run: Run, claim: queue.Claim) -> bool:
-    """Put the run off, and return True, where the driver's key changed: until a person decides not even a look is sent.
+    """Put the run off, and return True, where the driver's key changed, or nobody can read BenchHub's own.
 
+    Until a person has decided, or mended that, not even a look is sent. The host is paused with the reason.
     All that has begun is known to the driver alone: the server's host keeps runs from starting, and from nothing else.
     """
-    driver = run.system.driver
-    if driver.trust == Host.Trust.PINNED:
-        return False
-    queue.look_again(claim, RETRY_AFTER, contact_error=_untrusted(driver))
-    return True
-
-
-def _needs_no_host(run: Run, claim: queue.Claim) -> bool:
-    """End a run that is to be cancelled and has ended already, where nothing can be sent to its host; tell whether."""
-    if run.state != State.COLLECTING or not run.cancel_asked_at:
-        return False
     target, untold = _reached(run.system.driver)
     if target is None:
-        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
+        _pause_unreadable_host(run.system.driver, untold)
+        queue.look_again(claim, RETRY_AFTER, contact_error=untold)
     return target is None
+
+
+def _pause_unreadable_host(host: Host, untold: str) -> None:
+    if host.trust == Host.Trust.PINNED:
+        host.pause(f"{untold} Mend that, then resume the host.")
+
+
+def needs_no_host(run: Run, claim: queue.Claim) -> bool:
+    """End a run that is to be cancelled and has ended already, where nobody could collect it; tell whether.
+
+    Nothing can be sent to its host, or what was planned of it cannot be read.
+    """
+    if run.state != State.COLLECTING or not run.cancel_asked_at:
+        return False
+    reason = _reached(run.system.driver)[1] or _unread_plan(run)
+    if reason:
+        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {reason}")
+    return bool(reason)
 
 
 def _untrusted(host: Host) -> str:
@@ -162,7 +171,8 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
     driver, server_hosts = hosts[0], hosts[1:]
     server, untold = _reached(server_hosts[0]) if server_hosts else (None, "")
     password, unread = _password(run) if is_starting and not run.cancel_asked_at else (None, "")
-    spec = specs.spec_now(run) if is_starting else specs.spec_of(run)
+    unplanned = _unread_plan(run) if is_starting or run.cancel_asked_at else ""
+    spec = specs.REMAINS if unplanned else specs.spec_now(run) if is_starting else specs.spec_of(run)
     targets = {driver.pk: target_of(driver), **{host.pk: server for host in server_hosts if server}}
     return Job(
         claim=claim,
@@ -186,7 +196,7 @@ def make_job(run: Run, claim: queue.Claim, attempt: Attempt, too_late: str = "")
         earlier=_uncollected(run, attempt) if is_starting else (),
         away=frozenset(host.pk for host in hosts if host.unreachable_since),
         too_late=too_late,
-        blocked=untold or unread or (is_starting and _withdrawn(run, spec)) or "",
+        blocked=untold or unread or unplanned or (is_starting and _withdrawn(run, spec)) or "",
         server_work_directory=server_hosts[0].work_directory if server_hosts else "",
         server_data_directory=run.system.instance.data_directory,
         server_version=run.system.build.version if run.state == State.COLLECTING else "",

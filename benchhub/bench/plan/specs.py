@@ -23,6 +23,16 @@ from runners.tools import sampling
 
 LOAD_GUESS_S = 10
 THREAD_RULE = re.compile(r"clients(?:/([1-9][0-9]{0,3}))?|([1-9][0-9]{0,3})")
+# To end a run whose plan cannot be read, and for nothing else: what it may have begun or changed is ended and put back.
+REMAINS = RunSpec(
+    tool="",
+    tool_version="",
+    bin_directory="",
+    endpoint=Endpoint(path="loopback", address="", port=0, database="", user=""),
+    parameters={},
+    telemetry="elsewhere",
+    server_settings=ServerSettings(settings={}, settings_in_force={}),
+)
 QUIET_S = 3  # how long a canary watches the driver's CPU before anything is done
 
 

@@ -1,5 +1,7 @@
 """A key of BenchHub's own that FIELD_KEYS does not open stops its own host, and nothing that is done on others."""
 
+from concurrent.futures import Future
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,15 +9,18 @@ from cryptography.fernet import Fernet
 from django.db.models.functions import Now
 
 from benchhub.bench import testing
-from benchhub.bench.execute import examine, jobs, tidy, visits
+from benchhub.bench.execute import answers, examine, jobs, tidy, visits
 from benchhub.bench.execute.builds import visits as builds
+from benchhub.bench.execute.steps.contract import Cancelled, Looked, Withdrawn
 from benchhub.bench.models import Attempt, Hold, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware, Host, Instance, SourceBuild
+from runners.verdict import Look, Verdict
 
 pytestmark = pytest.mark.django_db
 UNREADABLE, REFUSED = "not in FIELD_KEYS", "127.0.0.2:9"
+FINISHED = Looked(Look("b", 1.0, True, False, 143, "", None, 0, 0, False, False, "a", "", b""), Verdict("finished", ""))
 
 
 @pytest.fixture
@@ -109,3 +114,60 @@ def test_a_key_that_cannot_be_read_pauses_its_host_and_holds_no_other(hosts, dri
     refused(run)
     paused, free = Host.objects.order_by("pk")
     assert UNREADABLE in paused.pause_reason and free.paused_at is None
+
+
+def claim_starting(run):
+    """Claim the run once it is committed as starting; its plan, or a key, cannot be read any more."""
+    queue.reserve()
+    [claim] = queue.claim(9)
+    with queue.fenced(claim) as row:
+        jobs._enter_starting(row, claim)
+    return claim
+
+
+def written(job_, answer):
+    """Write the answer of a step; return the run as it is then."""
+    future: Future[object] = Future()
+    future.set_result(answer)
+    answers.write(job_, future, print)
+    return Run.objects.select_related("experiment").get(pk=job_.claim.run_id)
+
+
+def test_a_start_whose_plan_cannot_be_read_any_more_is_taken_back_and_holds_nothing(hosts):
+    [job_] = jobs.prepare([claim_starting(run_on(hosts[1]))])
+    assert "cannot be read: KeyError('endpoint')" in job_.blocked
+    run = written(job_, Withdrawn())
+    assert (run.state, Hold.objects.count()) == (State.QUEUED, 0)
+    assert job_.blocked in run.experiment.pause_reason
+
+
+def test_a_start_that_was_merely_too_late_is_no_reason_to_pause_anything(hosts):
+    [job_] = jobs.prepare([claim_starting(run_on(hosts[1]))])
+    run = written(replace(job_, blocked="", too_late="Not in its hours."), Withdrawn())
+    assert (run.state, run.reason, run.experiment.paused_at) == (State.QUEUED, "Not in its hours.", None)
+
+
+@pytest.mark.parametrize("answer", [Cancelled(), FINISHED])
+@pytest.mark.parametrize("states", [[], [State.RUNNING], [State.RUNNING, State.COLLECTING]])
+def test_a_cancel_waits_for_no_plan_that_nobody_can_read(hosts, states, answer):
+    claim = claim_starting(run_on(hosts[1]))
+    with queue.fenced(claim) as run:
+        for state in states:
+            queue.move(run, state)
+    queue.ask_to_cancel(Run.objects.all())
+    for job_ in jobs.prepare(queue.claim(9)):
+        assert job_.cancel_asked and job_.spec.server_settings is not None  # what it may have changed is put back
+        written(job_, answer)
+    assert (Run.objects.get().state, Hold.objects.count()) == (State.CANCELLED, 0)
+
+
+@pytest.mark.parametrize("state", [State.STARTING, State.RUNNING])
+def test_a_drivers_key_that_cannot_be_read_under_a_run_pauses_the_driver_and_says_so(hosts, state):
+    claim = claim_starting(run_on(hosts[0]))
+    if state == State.RUNNING:
+        with queue.fenced(claim) as run:
+            queue.move(run, state)
+    assert jobs.prepare([claim]) == []
+    run = Run.objects.select_related("watch", "system__driver").get()
+    assert (run.state, run.watch.contact_error.split(":")[0]) == (state, "Nothing is sent to first")
+    assert UNREADABLE in run.system.driver.pause_reason
