@@ -1,4 +1,7 @@
-"""Hosts that refuse to start a run for reasons of their own: they are set apart, and their queue waits."""
+"""Hosts that refuse to start a run for reasons of their own: they are set apart, and their queue waits.
+
+An account that refuses everything tells nothing of a run under way: that waits for it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,19 @@ import subprocess
 
 import pytest
 
+from benchhub.bench.execute.steps.end import MOST_COLLECTIONS
 from benchhub.catalog.models import Host
 from tests.faults import rows
 from tests.faults.rig import until
 
 pytestmark = pytest.mark.target
+# From the first collection on nothing is carried out, until the account is well again; each collection is counted.
+REFUSING_SHELL = """\
+#!/bin/sh
+case "$SSH_ORIGINAL_COMMAND" in *"%s manifest.json"*) echo asked >> {folder}/collections ;; esac
+[ ! -e {folder}/collections ] || [ -e {folder}/healed ] || exit 1
+exec sh -c "$SSH_ORIGINAL_COMMAND"
+"""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
@@ -88,3 +99,19 @@ def test_a_run_under_which_a_tool_goes_waits_with_its_host_and_is_executed_when_
     host.resume()
     [ended] = rows.until_final([run])
     assert (ended.state, ended.attempts.count(), site.executions(run)) == ("succeeded", 2, 1), ended.reason
+
+
+def test_an_account_that_refuses_everything_between_look_and_collection_loses_nothing(rig, site, system, ends_once):
+    """Eight tries, a quarter of a lease between them, are two leases; five refusals of a collection end a run."""
+    folder = site.bin_directory
+    shell, collections = folder / "shell", folder / "collections"
+    rig.account.write(shell, REFUSING_SHELL.format(folder=folder)).chmod(0o700)
+    rig.stop_daemon(site)
+    rig.start_daemon(site, f"ForceCommand {shell}\n")
+    rig.both()
+    runs = rows.queue(system, 2, duration_s=1)
+    tries = max(9, MOST_COLLECTIONS + 1)
+    until(lambda: collections.exists() and len(collections.read_text().split()) >= tries)
+    assert [rows.state(run) for run in runs] == ["collecting", "queued"]
+    rig.account.write(folder / "healed", "")
+    ends_once(runs)

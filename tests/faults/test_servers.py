@@ -65,6 +65,21 @@ def test_a_load_that_has_begun_is_adopted_and_collected(rig, site, other, apart,
     assert not Hold.objects.exists()
 
 
+def test_a_load_that_another_worker_adopts_has_no_counters_from_before_it(rig, site, apart):
+    """Those that the second worker could have read would have counted the load."""
+    first = rig.both()
+    run = rows.start_whose_answer_is_held_back(rig, site, apart, client_bin_directory=str(site.bin_directory))
+    kill(first)
+    site.proxy.drop()
+    site.proxy.mend()
+    rig.worker()
+    [ended] = rows.until_final([run])
+    assert (ended.state, ended.attempts.count(), site.executions(run)) == ("succeeded", 1, 1), ended.reason
+    assert ended.attempts.get().host_before is None
+    assert any("host gave no counters" in remark for remark in ended.result.remarks)
+    assert not Hold.objects.exists()
+
+
 @FAULTS
 def test_a_run_under_way_is_cancelled(rig, site, other, apart, fault):
     rig.both()
