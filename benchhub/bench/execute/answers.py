@@ -31,7 +31,7 @@ from runners.server_settings import answer as server_answer
 from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 
 from . import looks, visits, workers
-from .jobs import hosts_of, needs_no_host, pause_unreadable, try_later
+from .jobs import hosts_of, pause_unreadable, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
 from .returns import HELD, Failed, count_senseless, goes_back, set_host_apart
 from .steps import end
@@ -234,8 +234,6 @@ def _write_look(job_: Job, looked: Looked, wake: Wake) -> Job | None:
             queue.move(run, State.RUNNING, "It had begun before its start was confirmed.", job_.claim.fence)
         if state == "finished":
             _enter_collecting(run, job_.claim)
-            if needs_no_host(run, job_.claim):
-                return None
         elif state in ("lost", "absent"):
             if looked.unrestored:
                 set_host_apart(job_, looked.unrestored)

@@ -66,7 +66,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
             is_new = run.state == State.RESERVED
             if is_new and (_is_unreadable(run, claim) or not _enter_starting(run, claim)):
                 return None
-            if needs_no_host(run, claim) or _stays_away(run, claim):
+            if _needs_no_host(run, claim) or _stays_away(run, claim):
                 return None
             return replace(make_job(run, claim, run.attempts.latest("number"), too_late), is_new=is_new)
     except queue.StaleFenceError:
@@ -142,17 +142,14 @@ def _pause_unreadable_host(host: Host, untold: str) -> None:
         host.pause(f"{untold} Mend that, then resume the host.")
 
 
-def needs_no_host(run: Run, claim: queue.Claim) -> bool:
-    """End a run that is to be cancelled and has ended already, where nobody could collect it; tell whether.
-
-    Nothing can be sent to its host, or what was planned of it cannot be read.
-    """
+def _needs_no_host(run: Run, claim: queue.Claim) -> bool:
+    """End a run that is to be cancelled and has ended already, where nothing can be sent to its host; tell whether."""
     if run.state != State.COLLECTING or not run.cancel_asked_at:
         return False
-    reason = _reached(run.system.driver)[1] or _unread_plan(run)
-    if reason:
-        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {reason}")
-    return bool(reason)
+    target, untold = _reached(run.system.driver)
+    if target is None:
+        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
+    return target is None
 
 
 def _untrusted(host: Host) -> str:

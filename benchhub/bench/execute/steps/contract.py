@@ -56,6 +56,11 @@ class Job:
     server_data_directory: str = ""
     server_version: str = ""
 
+    @property
+    def has_plan(self) -> bool:
+        """Tell whether its plan could be read: else what is left of it ends the run, and nobody could read results."""
+        return bool(self.spec.tool)
+
 
 @dataclass(frozen=True, slots=True)
 class Started:

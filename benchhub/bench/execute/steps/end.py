@@ -48,7 +48,7 @@ async def cancel(job_: Job) -> Answer:
     """End the attempt; return a look at it where it had finished by then, so that it is collected."""
     await job.cancel(connections(), job_.target, job_.attempt)
     looked = await look(job_)
-    if looked.verdict.state == "finished":
+    if looked.verdict.state == "finished" and job_.has_plan:
         return looked  # its collection ends the collector
     await end_observing(job_)
     return Cancelled(await put_back_settings(job_))
@@ -66,9 +66,11 @@ async def collect_or_cancel(job_: Job) -> Ended | Cancelled | Uncollectable:
     return await _restored(job_)
 
 
-async def _restored(job_: Job) -> Ended | Uncollectable:
-    """Put back what the attempt changed of a server, then collect what it left."""
+async def _restored(job_: Job) -> Ended | Cancelled | Uncollectable:
+    """Put back what the attempt changed of a server, then collect what it left; without its plan that stays there."""
     unrestored = await put_back_settings(job_)
+    if not job_.has_plan:
+        return Cancelled(unrestored)
     return replace(await _collect_in_tries(job_), unrestored=unrestored)
 
 

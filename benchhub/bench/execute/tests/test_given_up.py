@@ -12,11 +12,13 @@ from benchhub.bench.conftest import PATIENCE_S
 from benchhub.bench.execute import answers, jobs, loop, tidy
 from benchhub.bench.execute.connections import connections
 from benchhub.bench.execute.steps import end, start
-from benchhub.bench.execute.steps.contract import Uncollectable
+from benchhub.bench.execute.steps import server as server_steps
+from benchhub.bench.execute.steps.contract import Cancelled, Uncollectable
 from benchhub.bench.execute.steps.look import look
 from benchhub.bench.execute.steps.step import step
 from benchhub.bench.models import Attempt, Hold, Run
 from benchhub.bench.models.states import State
+from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Host
 from benchhub.embedded import proc
@@ -100,6 +102,24 @@ def test_a_start_that_is_taken_up_again_adopts_what_has_begun_before_anything_is
     monkeypatch.delattr(start, "snapshot")
     looked = loop.submit(step(replace(job_, is_new=False))).result(timeout=PATIENCE_S)
     assert looked.verdict.state == "running"
+
+
+def test_a_cancel_without_a_plan_ends_what_runs_and_asks_for_what_it_changed_not_for_results(starting, monkeypatch):
+    job_, _ = starting
+    assert loop.submit(step(job_)).result(timeout=PATIENCE_S).outcome is job.StartOutcome.STARTED
+    places = []
+
+    async def put_back(_, target, work_directory):
+        places.append((target, work_directory))
+        return ""
+
+    monkeypatch.setattr(server_steps, "put_back", put_back)
+    ending = replace(job_, spec=specs.REMAINS, cancel_asked=True, is_new=False)
+    for state in (State.RUNNING, State.COLLECTING):
+        assert loop.submit(step(replace(ending, state=state))).result(timeout=PATIENCE_S) == Cancelled()
+    assert places == [(job_.target, job_.attempt.work_directory)] * 2
+    looked = loop.submit(look(job_)).result(timeout=PATIENCE_S)
+    assert looked.verdict.state == "finished" and looked.look.returncode
 
 
 def test_a_refusal_of_all_that_is_asked_is_no_evidence_of_what_an_attempt_left(starting, target):
