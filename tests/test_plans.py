@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
@@ -26,12 +26,12 @@ from rest_framework.test import APIRequestFactory
 
 from benchhub.api.core.views import Filters, Pages
 from benchhub.api.urls import router
-from benchhub.bench.models import Webhook
+from benchhub.bench.models import Experiment, Run, Webhook
 from benchhub.ui.listing import Listing
 
-from .many_runs import many_runs
+from .many_runs import LONG, many_runs
 from .pages import names
-from .plans import PlannedError, index_sizes, plans, scans, sorts
+from .plans import PlannedError, index_sizes, nodes_of, plans, scans, sorts
 
 pytestmark = pytest.mark.django_db
 CLONE = Path(__file__).resolve().parent.parent
@@ -141,6 +141,20 @@ def test_no_order_filter_or_search_of_a_list_goes_through_all_runs(warehouse, vi
                 list(Listing(QueryDict(query), rows, columns, **more).page)
             wrong[f"{name}, {query}"] = [text for node in nodes for text in plan_faults(node, warehouse)]
     assert {name: texts for name, texts in wrong.items() if texts} == {}
+
+
+def test_peaks_of_a_page_of_curves_do_not_go_through_years_of_runs_of_one_of_them(warehouse):
+    """Only the newest runs of a long experiment count, and the others are read by their keys."""
+    long = Experiment.objects.earliest("pk").pk
+    with plans() as nodes:
+        assert Run.objects.peaks(Q(experiment__in=[long, *range(long + 1, long + 25)]))
+    read = [
+        node["Plan Rows"]
+        for plan in nodes
+        for node, _ in nodes_of(plan)
+        if node.get("Relation Name") == Run._meta.db_table
+    ]
+    assert read and max(read) < LONG / 4
 
 
 def test_every_list_there_is_was_tried(visits):
