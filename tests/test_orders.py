@@ -63,6 +63,18 @@ def test_pages_of_the_api_are_found_by_an_index_in_each_order(name):
             assert sorts(ordered[:51]) == [], f"{sign}{field}"
 
 
+def test_what_grows_and_what_stands_still_is_found_by_an_index_among_all_experiments():
+    assert "experiment_growing" in Experiment.objects.growing().explain()
+    assert "experiment_paused" in Experiment.objects.left().filter(paused_at__isnull=False).explain()
+
+
+def test_experiments_in_the_queue_are_looked_up_by_their_keys():
+    """A condition on each experiment is a subplan, of which the database asks for all that there are."""
+    plan = Experiment.objects.waiting().explain()
+    assert "run_queue" in plan or "run_unfinished" in plan
+    assert "SubPlan" not in plan
+
+
 def test_the_api_filters_runs_by_nothing_that_has_no_index():
     """Most runs that match stand on the first page anyway; where few do, an index finds them."""
     indexed = {index.fields[0].removeprefix("-") for index in Run._meta.indexes if index.fields}

@@ -11,6 +11,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Avg, Count, F, Func, OuterRef, Q, Subquery, Sum, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Now
 
 from benchhub.catalog.models import PgBuild, Workload
@@ -27,6 +28,18 @@ from .systems import Protocol, System
 
 KEYS = ArrayField(models.BigIntegerField())
 EACH = "unnest(ARRAY[%(expressions)s])"
+# From each experiment with a run in the queue to the next by the index `run_queue`: of thousands of runs few are read.
+IN_QUEUE = """
+    WITH RECURSIVE waiting AS (
+        (SELECT experiment_id FROM bench_run WHERE state = 'queued' ORDER BY experiment_id LIMIT 1)
+        UNION ALL
+        SELECT later.experiment_id FROM waiting CROSS JOIN LATERAL (
+            SELECT run.experiment_id FROM bench_run AS run
+            WHERE run.state = 'queued' AND run.experiment_id > waiting.experiment_id ORDER BY run.experiment_id LIMIT 1
+        ) AS later
+    )
+    SELECT experiment_id FROM waiting
+"""
 
 
 def _subtotal(counts: models.QuerySet[Any]) -> Coalesce:
@@ -48,10 +61,11 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
 
         One that grows and was paused between two steps waits as well, though it has no run just then.
         """
-        has_queued = Q(pk__in=Run.objects.queued().order_by().values("experiment"))
+        held, values = Experiment.objects.growing().filter(paused_at__isnull=False).values("pk").query.sql_with_params()
         age = Coalesce("place", "pk", output_field=models.BigIntegerField())
-        is_held = Q(paused_at__isnull=False, pk__in=Experiment.objects.growing().values("pk"))
-        return self.filter(has_queued | is_held).order_by("-priority", age, "pk")
+        # As keys of both: with a condition or the other the database would go through all experiments.
+        keys = RawSQL(f"{IN_QUEUE} UNION {held}", values)  # nosec B611  # a constant, and Django's own
+        return self.filter(pk__in=keys).order_by("-priority", age, "pk")
 
     def next_runs(self, most: int) -> models.QuerySet[Experiment, tuple[int, list[int]]]:
         """Return the key of each experiment with those of its next runs in the queue, `most` at most."""
@@ -149,6 +163,9 @@ class Experiment(NeedsDataSet, Designed, Grown, Occasion):
             models.Index(fields=["name", "id"], name="experiment_name"),
             models.Index(fields=["priority", "id"], name="experiment_priority"),
             models.Index(fields=["id"], condition=Q(is_exclusive=True), name="experiment_exclusive"),
+            # Few of all that there ever were: those that grow, and those that stand still.
+            models.Index(fields=["id"], condition=~Q(grows=""), name="experiment_growing"),
+            models.Index(fields=["paused_at"], condition=Q(paused_at__isnull=False), name="experiment_paused"),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(duration_s__gte=1, repeats__gte=1), name="experiment_has_load"),
