@@ -135,12 +135,19 @@ class Week:
 
     def _reserved(self) -> Iterator[tuple[int, Block]]:
         overlapping = Reservation.objects.filter(period__overlap=DateTimeTZRange(self.start, self.end))
-        for row in overlapping.filter(host__isnull=False):
-            assert row.host_id is not None
-            address = reverse("host-times", args=[row.host_id])
-            yield row.host_id, Block(row.period.lower, row.period.upper, BLOCKED, "blocked", address, row.reason)
+        reservations = list(overlapping)
+        for row in reservations:
+            if row.host_id is not None:
+                address = reverse("host-times", args=[row.host_id])
+                yield row.host_id, Block(row.period.lower, row.period.upper, BLOCKED, "blocked", address, row.reason)
+        # Whether an experiment still goes on takes long to ask for, and mostly none has times of its own.
+        if keys := [row.pk for row in reservations if row.experiment_id]:
+            yield from self._of_experiments(keys)
+
+    def _of_experiments(self, keys: Sequence[int]) -> Iterator[tuple[int, Block]]:
         left = Q(experiment__in=Experiment.objects.left().values("pk"))
-        rows = overlapping.annotate(is_exclusive=Exists(gates.in_force().filter(pk=OuterRef("pk"))))
+        reservations = Reservation.objects.filter(pk__in=keys)
+        rows = reservations.annotate(is_exclusive=Exists(gates.in_force().filter(pk=OuterRef("pk"))))
         rows = rows.filter(left | Q(is_exclusive=True)).select_related("experiment")
         experiments = _host_keys(row.experiment_id for row in rows)
         for row in rows:

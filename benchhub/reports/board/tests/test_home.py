@@ -10,9 +10,9 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import Attempt, Experiment, LiveLog, Recurrence, Run, Watch
+from benchhub.bench.models import Attempt, Experiment, LiveLog, Recurrence, Reservation, Run, Watch
 from benchhub.catalog.models import Hardware, Host
-from benchhub.reports.board import findings, trends
+from benchhub.reports.board import findings, needs, trends
 from benchhub.reports.models import Comparison
 
 pytestmark = pytest.mark.django_db
@@ -217,3 +217,31 @@ def test_the_board_asks_no_more_queries_for_more_of_everything(reader, systems, 
     reader.get("/")
     with django_assert_max_num_queries(number):
         reader.get("/")
+
+
+def test_the_board_asks_what_is_in_force_only_where_an_experiment_has_times(reader, systems):
+    """Planned and written down, that statement takes as long as a third of the page."""
+    experiment = testing.make_two_curves(systems)
+    testing.make_run(experiment, systems[0], 64, 1)
+    assert statements(reader, *IN_FORCE) == []
+    now = timezone.now()
+    Reservation.objects.create(experiment=experiment, period=(now, now + timedelta(hours=1)))
+    assert statements(reader, *IN_FORCE)
+
+
+def test_failures_and_trends_are_looked_up_by_the_keys_of_the_newest_experiments(reader, systems):
+    """With a subquery the database reads what failed lately in all experiments, and joins all of them."""
+    testing.ended(testing.make_run(testing.make_two_curves(systems), systems[1], 64, 1), "failed")
+    number, curves = needs.LOOKED_AT, trends.MOST_EXPERIMENTS
+    assert statements(reader, "bench_run", "IN (SELECT", f"LIMIT {number}") == []
+    assert statements(reader, "bench_experimentsystem", "IN (SELECT", f"LIMIT {curves}") == []
+
+
+IN_FORCE = 'SELECT "bench_reservation"', "bench_growth"
+
+
+def statements(reader, *words):
+    """Return the statements of the page that have all these words."""
+    with CaptureQueriesContext(connection) as queries:
+        reader.get("/")
+    return [query["sql"] for query in queries if all(word in query["sql"] for word in words)]
