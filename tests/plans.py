@@ -50,7 +50,7 @@ def planned(sql: str, params: Any = None) -> Node:
 
 def sorts(plan: Node, most: int) -> list[str]:
     """Name the sorts of more rows than so many, by what the planner expects."""
-    nodes = [node for node, _ in nodes_of(plan) if node["Node Type"] == "Sort" and node["Plan Rows"] > most]
+    nodes = [node for node, _ in _nodes(plan) if node["Node Type"] == "Sort" and node["Plan Rows"] > most]
     return [f"{node['Plan Rows']:,} rows are sorted by {', '.join(node['Sort Key'])}" for node in nodes]
 
 
@@ -59,7 +59,7 @@ def scans(plan: Node, sizes: Mapping[str, int]) -> list[str]:
 
     `sizes` has the rows of each index.
     """
-    return [text for node, share in nodes_of(plan) if (text := _scan(node, share, sizes))]
+    return [text for node, share in _nodes(plan) if (text := _scan(node, share, sizes))]
 
 
 def _scan(node: Node, share: float, sizes: Mapping[str, int]) -> str:
@@ -70,14 +70,14 @@ def _scan(node: Node, share: float, sizes: Mapping[str, int]) -> str:
     return f"{rows:,.0f} rows of {node['Index Name']} are read for {node['Filter']}" if rows > MOST_READ else ""
 
 
-def nodes_of(node: Node, share: float = 1.0) -> Iterator[tuple[Node, float]]:
+def _nodes(node: Node, share: float = 1.0) -> Iterator[tuple[Node, float]]:
     """Yield the nodes of a plan, each with the share of its rows that is read before a limit ends it."""
     yield node, share
     for below in node.get("Plans", ()):
         if node["Node Type"] == "Limit":
-            yield from nodes_of(below, share * min(1.0, node["Plan Rows"] / max(1, below["Plan Rows"])))
+            yield from _nodes(below, share * min(1.0, node["Plan Rows"] / max(1, below["Plan Rows"])))
         else:
-            yield from nodes_of(below, 1.0 if node["Node Type"] in READ_TO_THE_END else share)
+            yield from _nodes(below, 1.0 if node["Node Type"] in READ_TO_THE_END else share)
 
 
 def index_sizes() -> dict[str, int]:
