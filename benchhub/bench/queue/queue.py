@@ -171,10 +171,7 @@ def _fail_unprepared(run: Run, reason: str) -> bool:
 
 
 def fail_alike(run: Run, reason: str) -> None:
-    """Fail what waits on the run's system, where each would end as the run did: it is tried once, by any policy.
-
-    A policy that stops the experiment after so many failures does so then, and the other systems wait for it.
-    """
+    """Fail what waits on the run's system, where each would end as the run did: by any policy it is tried once."""
     for later_run in run.experiment.runs.queued().filter(system=run.system_id).order_by("position"):
         _end_in_queue(later_run, State.FAILED, reason)
 

@@ -120,3 +120,12 @@ def load(cluster: Cluster, folder: Path, spec: RunSpec) -> None:
     outputs = run(cluster, folder, PGBENCH.load_command(replace(spec, kind="load")))
     assert outputs.returncode == 0, outputs.stderr
     assert PGBENCH.parse(replace(spec, kind="load"), outputs).measures["load_s"].value > 0
+
+
+def contradicted(
+    spec: RunSpec, text: str, *, server: str = "", parameters: dict[str, object] | None = None, is_own: bool = False
+) -> dict[str, str]:
+    """Return what a text contradicts of a run, by code."""
+    spec = replace(spec, parameters={**spec.parameters, **(parameters or {})})
+    claims_against = PGBENCH.contradictions(spec, printing(text), server_version=server, is_own=is_own)
+    return {contradiction.code: contradiction.text for contradiction in claims_against}

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.contract import RunSpec
 from runners.tools import claims
 from runners.tools.claims import Version
 from runners.tools.pgbench.output import read_summary
-from runners.tools.pgbench.testing import PGBENCH, SPEC, hand_made, printing, recorded
+from runners.tools.pgbench.testing import PGBENCH, SPEC, contradicted, hand_made, printing, recorded
 
 NEW = """\
 pgbench (16.4 (Debian 16.4-1.pgdg120+1), server 15.2 (Debian 15.2-1.pgdg110+1))
@@ -52,14 +51,6 @@ PARAMETERS = {
 }  # fmt: skip
 NEW_SPEC = replace(SPEC, tool_version="16.4", parameters=PARAMETERS, clients=8, threads=4, duration_s=60)
 OLD_SPEC = replace(NEW_SPEC, tool_version="9.5.25", parameters={"script": "select-only", "scale": 10})
-
-
-def contradicted(
-    spec: RunSpec, text: str, *, server: str = "", parameters: dict[str, object] | None = None, is_own: bool = False
-) -> dict[str, str]:
-    spec = replace(spec, parameters={**spec.parameters, **(parameters or {})})
-    claims_against = PGBENCH.contradictions(spec, printing(text), server_version=server, is_own=is_own)
-    return {contradiction.code: contradiction.text for contradiction in claims_against}
 
 
 def test_a_text_of_the_run_contradicts_nothing() -> None:
@@ -246,69 +237,6 @@ def test_a_connection_for_each_transaction_is_told_by_the_way_of_counting_or_by_
         assert "connections" in contradicted(versioned, plain, parameters=each)
 
 
-def test_a_rate_is_held_against_how_many_transactions_ended() -> None:
-    spec = replace(SPEC, tool_version="18", clients=1, threads=1, duration_s=3)
-    text = recorded("18", "rate_limited").stdout.decode()
-    limited: dict[str, object] = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "latency_limit_ms": 20}
-    for rate_tps, is_possible in ((60, True), (50, True), (600, False), (10, False), (0, False)):
-        codes = list(contradicted(spec, text, parameters={**limited, "rate_tps": rate_tps}))
-        assert codes == ([] if is_possible else ["rate-limit"]), rate_tps
-    assert list(contradicted(spec, text, parameters={**limited, "rate_tps": 60, "latency_limit_ms": 30})) == [
-        "latency-limit"
-    ]
-
-
-RATED = """\
-transaction type: 0.sql
-scaling factor: 1
-query mode: simple
-number of clients: 4
-number of threads: 1
-duration: 60 s
-number of transactions actually processed: {transactions}
-number of failed transactions: {failed} (0.000%)
-latency average = {average} ms
-latency stddev = {stddev} ms
-rate limit schedule lag: avg 0.100 (max 1.000) ms
-initial connection time = 1.000 ms
-tps = {tps} (without initial connection time)
-"""
-
-
-@pytest.mark.parametrize(
-    ("transactions", "failed", "lasted_s", "average", "stddev", "is_possible"),
-    [
-        # Due in 60 s at 100 TPS are 6,000. From 50 s on the four clients waited 15 s each: 12 ms on average of 5,000,
-        # sqrt(4 / 5,000) x 15,000 = 424 ms of deviation; one alone may have waited 30 s.
-        (5_000, 0, 65, 12, 424, True),
-        # Nobody waited: 10 ms, and the run ended in time.
-        (5_000, 0, 60, 10, 5, False),
-        # The load generator itself was stopped from 50 to 65 s, while all clients waited for their time.
-        (5_000, 0, 65, 10, 5, True),
-        # One that failed was waited for: nothing says how long.
-        (5_000, 1, 60.2, 10, 5, True),
-        (5_000, 1, 60, 10, 5, False),
-    ],
-)
-def test_a_stall_at_the_end_of_a_run_leaves_transactions_out_of_its_rate(
-    transactions: int, failed: int, lasted_s: float, average: float, stddev: float, *, is_possible: bool
-) -> None:
-    parameters = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "scale": 1, "rate_tps": 100}
-    spec = replace(SPEC, tool_version="16", clients=4, threads=1, duration_s=60, parameters=parameters)
-    rate = f"{transactions / lasted_s:.6f}"
-    text = RATED.format(transactions=transactions, failed=failed, average=average, stddev=stddev, tps=rate)
-    assert list(contradicted(spec, text)) == ([] if is_possible else ["rate-limit"])
-
-
-@pytest.mark.parametrize(("failed", "is_possible"), [(0, False), (29, True)])
-def test_a_planned_number_of_transactions_at_a_rate_waits_for_one_that_fails(failed: int, *, is_possible: bool) -> None:
-    parameters = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "scale": 1, "rate_tps": 15_000}
-    spec = replace(SPEC, tool_version="16", clients=4, threads=1, duration_s=0, parameters=parameters)
-    text = RATED.format(transactions=4_000 - failed, failed=failed, average=2, stddev=1, tps="232.000000")
-    text = text.replace("duration: 60 s\n", "number of transactions per client: 1000\n")
-    assert list(contradicted(spec, text)) == ([] if is_possible else ["rate-limit"])
-
-
 def test_rates_that_are_too_low_to_tell_leave_open_whether_each_transaction_connected() -> None:
     """At 0.053254 TPS the sixth decimal is 0.2 ms; at 1,000 TPS it is nothing, and no connection is so quick."""
     spec = replace(SPEC, tool_version="13", clients=4, threads=2, duration_s=1)
@@ -390,35 +318,6 @@ def test_an_output_with_a_lag_and_a_rate_of_0_states_none() -> None:
 def test_of_long_lines_no_more_is_read_than_there_are_lines() -> None:
     for piece in ("pgbench (1", "SQL script 1: ", "number of transactions above the 1", "tps = 1", ": "):
         assert len(read_summary(f"transaction type: x\n{piece * 100_000}\n" * 2).values) <= 4
-
-
-UNEVEN = """pgbench (17.7)
-transaction type: <builtin: select only>
-scaling factor: 1
-query mode: simple
-number of clients: 4
-number of threads: 3
-maximum number of tries: 1
-number of transactions per client: 400
-number of transactions actually processed: 1600/1600
-number of failed transactions: 0 (0.000%)
-latency average = 29.396 ms
-latency stddev = 67.531 ms
-rate limit schedule lag: avg 3.651 (max 12.446) ms
-initial connection time = 3.596 ms
-tps = 5.466667 (without initial connection time)
-"""
-
-
-@pytest.mark.parametrize(("rate_tps", "codes"), [(8.2, []), (16.4, ["rate-limit"])])
-def test_the_thread_that_has_two_of_four_clients_takes_twice_as_long_at_a_third_of_the_rate(
-    rate_tps: float, codes: list[str]
-) -> None:
-    """At 8.2 TPS a thread gets 2.73 of them, so that its 800 transactions take 293 s: 1,600 are 5.47 TPS."""
-    parameters = {"script": "select-only", "scale": 1, "rate_tps": rate_tps}
-    spec = replace(SPEC, tool_version="17.7", clients=4, threads=3, duration_s=0, parameters=parameters)
-    outputs = printing(UNEVEN)
-    assert [claim.code for claim in PGBENCH.contradictions(spec, outputs)] == codes
 
 
 REPORT = "statement latencies in milliseconds and failures:\n         0.163           0  END;\n"
