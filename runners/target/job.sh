@@ -208,6 +208,8 @@ manifest 1<> manifest.new
 mv manifest.new manifest.json
 echo "$returncode" 1<> rc.new
 (exec 5< /proc/self/fd/8 7>&- 8>&- 9>&-; bear_witness "$(($5 * 1440))") &
-{ echo "$!" > witness; } 2> /dev/null
-mv rc.new rc
+witness=$!
+{ echo "$witness" > witness; } 2> /dev/null
+# Where the end cannot be written there is nothing to lead to, and who repairs the file system has to unmount it.
+mv rc.new rc || kill "$witness"
 if [ "$(start_time "$heart" 2> /dev/null)" = "$heart_start" ]; then kill "$heart" && kill -s CONT "$heart"; fi
