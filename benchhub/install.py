@@ -22,7 +22,7 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parent.parent
 if not __package__:
     sys.path.insert(0, str(CLONE))  # a script has its own folder there instead
-from benchhub.embedded import account, proc  # noqa: E402
+from benchhub.embedded import account, proc  # noqa: E402  # only behind the line that lets it be imported
 
 NAME = os.environ.get("BENCHHUB_VENV", ".venv")
 VENV = CLONE / NAME

@@ -181,6 +181,7 @@ def test_a_load_that_ended_while_no_worker_looked_is_collected_from_where_its_fo
         until((fault(rig, site, runs[0]) / "rc").exists)
     rig.worker()
     ends_once(runs)
+    assert [site.executions(run) for run in runs] == [1, 1]
 
 
 def test_a_load_that_ended_in_a_folder_to_which_nothing_leads_is_collected_once_that_is_back(

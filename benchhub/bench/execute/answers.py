@@ -160,7 +160,7 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
             reason = f"It ended, but its host did not hand over what it left in {end.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")
         else:
-            if job_.blocked:  # a start that was merely too late is no reason to look for one
+            if job_.blocked:  # a start that was merely too late pauses nothing
                 pause_unreadable(run)
             queue.give_back(run, job_.claim, job_.too_late or job_.blocked)
 

@@ -17,10 +17,10 @@ from runners.tools.parts import Part, refusal
 from runners.tools.printed import main_errors, printed_text, text_of
 from runners.tools.sampling import as_logged
 
-from . import claims as pgbench_claims
 from . import command, consistency, ending, kinds, output, progress
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
+from .claims import facts, stated
 from .kinds import PUBLISHED
 from .log import Reduction
 from .pacing import options as pacing
@@ -198,19 +198,19 @@ class Pgbench(Tool):
 
     def claims(self, spec: RunSpec, outputs: Outputs) -> Mapping[str, Claim]:
         text = printed_text(outputs.stdout)
-        return shaped_claims.claims_of(spec, text) or pgbench_claims.claims_of(spec, text)
+        return shaped_claims.claims_of(spec, text) or stated.claims_of(spec, text)
 
     def stated_parameters(self, outputs: Outputs) -> Mapping[str, Any]:
         return output.stated_parameters(printed_text(outputs.stdout))
 
     def stated_rate(self, outputs: Outputs) -> StatedRate | None:
-        return pgbench_claims.stated_rate(printed_text(outputs.stdout))
+        return stated.stated_rate(printed_text(outputs.stdout))
 
     def stated_duration_s(self, text: str) -> int | None:
         return output.stated_duration_s(text)
 
     def facts(self, spec: RunSpec, *, is_own: bool) -> Mapping[str, Fact]:
-        return shaped_claims.facts_of(spec, is_own=is_own) or pgbench_claims.facts_of(spec, is_own=is_own)
+        return shaped_claims.facts_of(spec, is_own=is_own) or facts.facts_of(spec, is_own=is_own)
 
     def parts(self, text: str) -> tuple[Part, ...]:
         return output.LAYOUT.parts(text)

@@ -12,8 +12,9 @@ from statistics import median
 from runners.contract import RunSpec
 from runners.tools import claims
 from runners.tools.claims import CLIENTS, DURATION, Claim, Fact
-from runners.tools.pgbench import claims as pgbench_claims
-from runners.tools.pgbench.claims import QUERY_MODE
+from runners.tools.pgbench.claims import facts as pgbench_facts
+from runners.tools.pgbench.claims import stated
+from runners.tools.pgbench.claims.stated import QUERY_MODE
 from runners.tools.pgbench.output import SEVERAL, Summary, read_summary
 from runners.tools.pgbench.progress import PROGRESS_LINE
 
@@ -119,8 +120,8 @@ def _number(text: str) -> float:
 
 
 def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
-    yield from pgbench_claims.version_claims(summary)
-    yield from pgbench_claims.level_claims(summary)
+    yield from stated.version_claims(summary)
+    yield from stated.level_claims(summary)
     if (mode := summary.values.get("query mode")) is not None:
         yield QUERY_MODE, claims.exactly(mode, f"query mode {mode}")
     if (name := summary.values.get("transaction type")) is not None:
@@ -140,14 +141,14 @@ def _mix(weights: list[int]) -> tuple[int, ...]:
         if transaction is None:
             return tuple(weights)
         mix[transaction] += weight
-    return tuple(pgbench_claims.shares(mix))
+    return tuple(stated.shares(mix))
 
 
 def facts_of(spec: RunSpec) -> dict[str, Fact]:
     """Return what the run was to be; its duration is that of warm-up and measured part together."""
-    mix = tuple(pgbench_claims.shares(list(read(spec.parameters).weighed)))
+    mix = tuple(stated.shares(list(read(spec.parameters).weighed)))
     return {
-        **pgbench_claims.level_facts(spec, spec.warmup_s + spec.duration_s),
+        **pgbench_facts.level_facts(spec, spec.warmup_s + spec.duration_s),
         QUERY_MODE: Fact("prepared", "prepared"),
         MIX: Fact(mix, "/".join(map(str, mix))),
     }

@@ -48,7 +48,7 @@ def test_no_run_waits_for_more_than_two_ticks_after_the_clocks_of_warehouse_and_
     deadline_s = time.monotonic() + PATIENCE_S
     while not code.exists():
         assert time.monotonic() < deadline_s, "the load has not ended"
-        time.sleep(0.1)
+        time.sleep(0.1)  # a real load runs on the target: nothing tells when it has ended
     set_warehouse_clock(hours)
     set_worker_clock(monkeypatch, hours)
     assert ticks_until(worker, first, FINAL) <= MOST_TICKS

@@ -8,7 +8,8 @@ from typing import Any
 from runners.contract import RunSpec
 from runners.tools.claims import LONGEST_WORDS, SERVER_VERSION, Claim, Fact
 
-from .. import claims, output
+from .. import output
+from ..claims import facts, stated
 from ..parameters import read
 from .layers import layer_specs
 
@@ -19,7 +20,7 @@ def claims_of(spec: RunSpec, stdout: str) -> dict[str, Claim]:
     parts = output.LAYOUT.parts(stdout)
     if shape is None or len(parts) != len(specs := layer_specs(spec, shape)):
         return {}
-    rows = [claims.claims_of(own, part.text) for own, part in zip(specs, parts, strict=True)]
+    rows = [stated.claims_of(own, part.text) for own, part in zip(specs, parts, strict=True)]
     names = [name for name in rows[0] if all(name in row for row in rows)]
     joined = {name: _joined([row[name] for row in rows]) for name in names if name != SERVER_VERSION}
     return joined | {name: rows[0][name] for name in names if name == SERVER_VERSION}
@@ -29,7 +30,7 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
     """Return the same facts as they were asked for; {} for a workload without a load shape."""
     if (shape := read(spec.parameters).shape) is None:
         return {}
-    rows = [claims.facts_of(own, is_own=is_own) for own in layer_specs(spec, shape)]
+    rows = [facts.facts_of(own, is_own=is_own) for own in layer_specs(spec, shape)]
     return {
         name: Fact(tuple(row[name].value for row in rows), _words([row[name].words for row in rows]))
         for name in rows[0]

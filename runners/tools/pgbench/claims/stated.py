@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from runners.contract import RunSpec
 from runners.tools import claims
@@ -21,14 +21,12 @@ from runners.tools.claims import (
     SERVER_VERSION,
     THREADS,
     Claim,
-    Fact,
     Version,
 )
 from runners.tools.kinds import StatedRate
 
-from .output import ANY_CUSTOM, BUILTINS, SEVERAL, Summary, kind_of, read_summary
-from .pacing import scripts
-from .parameters import CUSTOM, Parameters, read
+from ..output import ANY_CUSTOM, BUILTINS, SEVERAL, Summary, kind_of, read_summary
+from ..parameters import CUSTOM
 
 SCRIPT, SCRIPT_NAMES, SCALE, SCALE_VARIABLE = "script", "script_names", "scale", "scale_variable"
 QUERY_MODE, TRIES, PARTITIONS, CONNECTIONS = "query_mode", "tries", "partitions", "connections"
@@ -38,7 +36,6 @@ STATEMENTS = "statement_latencies"
 LIMIT_LINE = re.compile(r"number of transactions above the ([0-9]{1,12}\.[0-9]{1,3}) ms latency limit")
 LAG_LINE = "rate limit schedule lag"
 LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
-SCALE_USED = re.compile(r":scale\b")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
 LEAST_CONNECTING_S = 20e-6
 RATE_ROUNDING = 1e-6
@@ -217,18 +214,18 @@ def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
         is_detailed = "number of serialization failures" in summary.values
         yield FAILURES, claims.exactly(is_detailed, f"failures {'by kind' if is_detailed else 'that are not by kind'}")
     if (connects_each := _connects_each(summary)) is not None:
-        yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {_holder(connects_each)}")
+        yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {holder(connects_each)}")
     if _has_rates(summary):
         yield RATE, _rate_claim(summary)
         yield LATENCY_LIMIT, _limit_claim(summary)
-        yield STATEMENTS, claims.exactly(summary.has_statements, f"a run {_timing(summary.has_statements)}")
+        yield STATEMENTS, claims.exactly(summary.has_statements, f"a run {timing(summary.has_statements)}")
 
 
-def _timing(has_statements: bool) -> str:
+def timing(has_statements: bool) -> str:
     return f"{'with' if has_statements else 'without'} a report by statement (-r)"
 
 
-def _holder(connects_each: bool) -> str:
+def holder(connects_each: bool) -> str:
     return "transaction" if connects_each else "client"
 
 
@@ -340,78 +337,3 @@ def _limit_claim(summary: Summary) -> Claim:
     limit_ms = float(limit)  # printed to a tenth
     words = f"a run with a latency limit (-L) of {limit} ms"
     return Claim(words, lambda planned: abs(planned - limit_ms) <= 0.0501)
-
-
-# --- what was asked for -------------------------------------------------------------------------------------------
-
-
-def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
-    """Return what the run was to be. `is_own`: by our own command line, which names files and gives the scale."""
-    parameters = read(spec.parameters)
-    return {
-        **level_facts(spec, spec.duration_s),
-        SCRIPT: _script_fact(parameters),
-        QUERY_MODE: Fact(parameters.query_mode, parameters.query_mode),
-        SCALE: claims.number_fact(parameters.scale),
-        **_variable_facts(parameters, is_own=is_own),
-        PARTITIONS: _partitions_fact(parameters),
-        TRIES: claims.number_fact(parameters.max_tries),
-        FAILURES: Fact(
-            parameters.failures_detailed, f"those {'by kind' if parameters.failures_detailed else 'together'}"
-        ),
-        CONNECTIONS: Fact(parameters.connect_each, f"one for each {_holder(parameters.connect_each)}"),
-        RATE: Fact(parameters.rate_tps, _limited("at", parameters.rate_tps, "TPS")),
-        LATENCY_LIMIT: Fact(parameters.latency_limit_ms, _limited("with", parameters.latency_limit_ms, "ms")),
-        **_report_fact(parameters, is_own=is_own),
-    }
-
-
-def _report_fact(parameters: Parameters, *, is_own: bool) -> dict[str, Fact]:
-    """Return whether there is a report by statement; nobody else's command needs it for a think time."""
-    if parameters.think_ms and not is_own:
-        return {}
-    return {STATEMENTS: Fact(parameters.has_report, f"one {_timing(parameters.has_report)}")}
-
-
-def _limited(preposition: str, limit: float, unit: str) -> str:
-    return f"one {preposition} {limit:,g} {unit}" if limit else "one without"
-
-
-def level_facts(spec: RunSpec, duration_s: int) -> dict[str, Fact]:
-    """Return program, clients, threads and duration; a run that has none of its own is of a number of transactions."""
-    facts = {
-        CLIENT_VERSION: Fact(spec.tool_version, spec.tool_version),
-        CLIENTS: claims.number_fact(spec.clients),
-        THREADS: claims.number_fact(spec.threads),
-    }
-    return facts | ({DURATION: claims.number_fact(duration_s)} if duration_s else {})
-
-
-def _script_fact(parameters: Parameters) -> Fact:
-    if not parameters.scripts:
-        # With a pause before it, a built-in script is a file as well.
-        kind, pause = (CUSTOM, " after a pause") if parameters.think else (parameters.script, "")
-        return Fact(((kind, 1),), f"the built-in {parameters.script}{pause}")
-    weights = [script.weight for script in parameters.scripts]
-    if len(weights) == 1:
-        return Fact(((CUSTOM, 1),), "a custom script")
-    words = f"{len(weights)} custom scripts (weights {', '.join(map(str, weights))})"
-    return Fact(tuple((CUSTOM, share) for share in shares(weights)), words)
-
-
-def _variable_facts(parameters: Parameters, *, is_own: bool) -> Mapping[str, Fact]:
-    """Return the names of script files, which only our own command gives, and the scale that custom scripts see."""
-    facts = {}
-    if is_own and (names := scripts.names(parameters)):
-        facts[SCRIPT_NAMES] = Fact(names, ", ".join(names))
-    is_used = any(SCALE_USED.search(script.text) for script in parameters.scripts)
-    if is_own or (is_used and "scale" not in (parameters.variables or {})):
-        facts[SCALE_VARIABLE] = claims.number_fact(parameters.scale)
-    return facts
-
-
-def _partitions_fact(parameters: Parameters) -> Fact:
-    if not parameters.partitions:
-        return Fact((0, ""), "one without partitions")
-    method = parameters.partition_method
-    return Fact((parameters.partitions, method), f"{parameters.partitions:,} {method} partitions")
