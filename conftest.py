@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import multiprocessing.util
 import os
 import re
 import secrets
@@ -22,6 +24,7 @@ from hypothesis import settings as properties
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from benchhub.database_url import database_settings
+from tests import places
 
 pytest_plugins = ("tests.servers", "tests.browser")
 
@@ -159,11 +162,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest's own looks where its folders are to lie
 def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") == "no":  # this process collects: nothing becomes garbage meanwhile
         gc.disable()
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(config), "failures")
+        stack = contextlib.ExitStack()
+        folder = stack.enter_context(places.session())
+        # After multiprocessing itself, which is not content where its folder is gone already.
+        multiprocessing.util.Finalize(None, stack.close, exitpriority=-1000)
+        config.option.basetemp = config.option.basetemp or str(folder / "p")
 
 
 class Failures:

@@ -25,35 +25,75 @@ from benchhub.embedded.processes import stop_leftovers
 
 LOCK = "held.lock"
 SERVERS, CLONES = "benchhub-test-", "benchhub-clone-"
+# All else that a session writes among temporary files, whoever makes it: pytest, forked servers, browsers.
+SESSIONS = "benchhub-temp-"
 # What root's tests make on the machine: helpers that may change its settings, daemons, users.
 HELPERS, DAEMONS, USERS = "benchhub-helper-", "benchhub-sshd-", "benchhub-user-"
 USERNAME = "username"
 PATIENCE_S = 120
 
 
+def root() -> Path:
+    """Return the folder of temporary files in which the folders of all sessions lie, also within a session."""
+    folder = Path(tempfile.gettempdir())
+    return folder.parent.parent if folder.parent.name.startswith(SESSIONS) else folder
+
+
+@contextlib.contextmanager
+def session() -> Iterator[Path]:
+    """A folder for all that this process and those that it starts write among temporary files.
+
+    Whoever the tests run as may write there, as in the machine's own; paths are no longer than pytest's would be.
+    """
+    reap(SESSIONS, end_session)
+    with held(SESSIONS) as folder, contextlib.ExitStack() as stack:
+        folder.chmod(0o711)
+        temporary = folder / "t"
+        temporary.mkdir()
+        temporary.chmod(0o1777)
+        stack.callback(_use_temporary, os.environ.get("TMPDIR"))
+        _use_temporary(str(temporary))
+        yield folder
+    reap_all()  # what a process of ours has left that was killed alone
+
+
+def _use_temporary(folder: str | None) -> None:
+    if folder is None:
+        os.environ.pop("TMPDIR", None)
+    else:
+        os.environ["TMPDIR"] = folder
+    tempfile.tempdir = None  # it looks again
+
+
 @contextlib.contextmanager
 def held(prefix: str) -> Iterator[Path]:
     """A new folder among the temporary ones that is ours as long as this process lives; removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=root()))
     fresh = folder / f".{LOCK}"
     with fresh.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         fresh.rename(folder / LOCK)  # nobody finds it before it is locked
         yield folder
-        shutil.rmtree(folder)
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also where a test took away the right to look into a part of it."""
+    subprocess.run(["chmod", "-R", "u+rwX", str(folder)], capture_output=True, check=False)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def reap(prefix: str, end: Callable[[Path], None]) -> list[Path]:
     """End and remove what nobody holds any more; returns the folders. Several sessions may do this at once."""
     folders = []
-    for lock in Path(tempfile.gettempdir()).glob(f"{prefix}*/{LOCK}"):
+    for lock in root().glob(f"{prefix}*/{LOCK}"):
         # Somebody holds it, another user's it is, or another session was quicker.
         with contextlib.suppress(OSError), lock.open() as ours:
             if not _is_ours(lock.parent):
                 continue
             fcntl.flock(ours, fcntl.LOCK_EX | fcntl.LOCK_NB)
             end(lock.parent)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+            _remove(lock.parent)
             folders.append(lock.parent)
     return folders
 
@@ -66,13 +106,24 @@ def _is_ours(folder: Path) -> bool:
 
 def main() -> None:
     """Remove what sessions that were killed have left on this machine, for `make clean`."""
-    for folder in [*reap(SERVERS, end_servers), *reap(CLONES, end_demonstration), *reap_machine()]:
+    for folder in reap_all():
         print(f"Removed {folder}, which tests that were ended had left.")
+
+
+def reap_all() -> list[Path]:
+    """End and remove all of it; sessions first, as their processes may hold the other folders."""
+    sessions = reap(SESSIONS, end_session)
+    return [*sessions, *reap(SERVERS, end_servers), *reap(CLONES, end_demonstration), *reap_machine()]
 
 
 def reap_machine() -> list[Path]:
     """End what root's tests have left; users last, as the others run as them."""
     return [*reap(HELPERS, end_helper), *reap(DAEMONS, end_daemon), *reap(USERS, end_user)]
+
+
+def end_session(folder: Path) -> None:
+    """End what the session has started: all of it knows where its temporary files go."""
+    proc.kill_marked("TMPDIR", str(folder / "t"))
 
 
 def end_helper(folder: Path) -> None:

@@ -157,7 +157,7 @@ def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothin
     with places.held(prefix) as held:
         alive = Processes(held, marker=held.name)
         ours = alive.start("ours", ["sleep", "60"], folder=Path("/"))
-        left = Path(tempfile.mkdtemp(prefix=prefix))
+        left = Path(tempfile.mkdtemp(prefix=prefix, dir=places.root()))
         (left / places.LOCK).touch()
         children = [
             Processes(folder, marker=folder.name).start("left", ["sleep", "60"], folder=Path("/"))
@@ -177,7 +177,7 @@ def test_what_a_killed_test_session_left_running_is_ended_by_the_next_and_nothin
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users and helpers")
 def test_a_helper_that_a_killed_session_left_puts_back_what_it_changed_and_is_gone() -> None:
-    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-", dir=places.root()))
     (left / places.LOCK).touch()
     helper = left / "bhos"
     helper.mkdir()
@@ -193,7 +193,7 @@ def test_a_user_that_a_killed_session_left_is_removed_with_what_it_runs() -> Non
     username = f"bhtest{secrets.token_hex(3)}"
     home = Path("/tmp") / username
     subprocess.run(["useradd", "--system", "--create-home", "--home-dir", str(home), username], check=True)
-    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-", dir=places.root()))
     (left / places.LOCK).touch()
     (left / places.USERNAME).write_text(username)
     running = subprocess.Popen(["sleep", "600"], user=username)
@@ -205,7 +205,7 @@ def test_a_user_that_a_killed_session_left_is_removed_with_what_it_runs() -> Non
 
 
 def test_what_others_may_have_written_is_left_alone() -> None:
-    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-", dir=places.root()))
     (left / places.LOCK).touch()
     left.chmod(0o777)
     ended: list[Path] = []
@@ -215,7 +215,7 @@ def test_what_others_may_have_written_is_left_alone() -> None:
 
 
 def test_a_daemon_that_a_killed_session_left_is_ended() -> None:
-    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-"))
+    left = Path(tempfile.mkdtemp(prefix=f"benchhub-left-{secrets.token_hex(4)}-", dir=places.root()))
     (left / places.LOCK).touch()
     words = [sys.executable, "-c", "import time; time.sleep(600)", f"{left}/sshd_config"]
     ended, other = subprocess.Popen(words), subprocess.Popen([*words[:3], f"{left}x/sshd_config"])

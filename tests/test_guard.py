@@ -7,6 +7,7 @@ import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +84,31 @@ def test_make_clean_finds_what_interrupted_tests_left_and_needs_no_packages(tmp_
     assert done.stdout == f"Removed {left}, which tests that were ended had left.\n"
     assert not left.exists() and other.exists()
     assert child.process.wait(PATIENCE_S) < 0
+
+
+def test_make_clean_finds_the_temporary_files_of_a_session_and_what_it_started(tmp_path: Path) -> None:
+    left = tmp_path / f"{places.SESSIONS}left"
+    closed = left / "t" / "pymp-left"
+    closed.mkdir(parents=True)
+    (closed / "socket").touch()
+    closed.chmod(0o500)
+    (left / places.LOCK).touch()
+    started = subprocess.Popen(["sleep", "600"], env={**os.environ, "TMPDIR": str(left / "t")})
+    other = subprocess.Popen(["sleep", "600"], env={**os.environ, "TMPDIR": str(tmp_path)})
+    done = run_without_packages("tests.places", TMPDIR=str(tmp_path))
+    assert done.stdout == f"Removed {left}, which tests that were ended had left.\n"
+    assert started.wait(PATIENCE_S) < 0 and not left.exists()
+    assert other.poll() is None
+    other.kill()
+    other.wait()
+
+
+def test_what_tests_write_among_temporary_files_lies_in_the_folder_of_their_session(tmp_path: Path) -> None:
+    [session] = [folder for folder in tmp_path.parents if folder.name.startswith(places.SESSIONS)]
+    assert Path(tempfile.gettempdir()) == session / "t"
+    assert Path(os.environ["TMPDIR"]) == session / "t"
+    assert places.root() == session.parent
+    assert (session / places.LOCK).exists()
 
 
 def test_make_stop_and_make_clean_need_no_packages() -> None:
