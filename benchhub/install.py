@@ -22,7 +22,7 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parent.parent
 if not __package__:
     sys.path.insert(0, str(CLONE))  # a script has its own folder there instead
-from benchhub.embedded import account, proc  # noqa: E402  # only behind the line that lets it be imported
+from benchhub.embedded import account, limits, proc  # noqa: E402  # only behind the line that lets it be imported
 
 NAME = os.environ.get("BENCHHUB_VENV", ".venv")
 VENV = CLONE / NAME
@@ -77,6 +77,8 @@ REASONS = (
 
 
 def main(requirements: Path) -> None:
+    if sentence := limits.open_files_text():  # of this shell, so also where all is installed
+        sys.exit(sentence)
     if _is_complete(requirements):
         return
     with _only_one():

@@ -22,7 +22,7 @@ from benchhub.demo.extent import Extent
 from benchhub.demo.servers import USERNAME, Demo, target_marker
 from benchhub.demo.state import AlreadyRunningError
 from benchhub.demo.terminal import say, step
-from benchhub.embedded import EmbeddedError, account, broker, postgres, proc
+from benchhub.embedded import EmbeddedError, account, broker, limits, postgres, proc
 from benchhub.embedded.processes import ChildError, InterruptError, Processes, stop_leftovers
 
 CLONE = Path(__file__).resolve().parent.parent.parent
@@ -74,6 +74,8 @@ def _up(arguments: argparse.Namespace) -> int:
 
 def up(start: Start) -> int:
     """Start everything and run the experiment unless it is done; serve until Ctrl-C unless it is to end then."""
+    if sentence := limits.open_files_text():
+        raise EmbeddedError(sentence)
     _check_servers()
     VAR.mkdir(mode=0o700, exist_ok=True)
     try:
