@@ -21,11 +21,13 @@ from runners.os_settings.names import SETTINGS
 from runners.os_settings.script import COMMAND, HELPER
 from runners.readings import decimal, read_sections, storable_facts, whole
 from runners.ssh import Connections, RemoteFailure, Target
+from runners.tools.shell import UNSET
 
 PROBE_TIMEOUT_S = 60.0
 MOST_REMARKS = 20
 MOST_BYTES = 1 << 20
 MOST_FOLDERS = 100
+MOST_DATABASES, LONGEST_DATABASE = 200, 63  # characters; PostgreSQL allows as many bytes
 SCRIPTS = Path(__file__).parent / "target"
 SYSCTLS = (
     "vm.swappiness",
@@ -79,6 +81,7 @@ async def probe(connections: Connections, target: Target, *, prefixes: Sequence[
     `prefixes` are further places where PostgreSQL is installed. Raises as `Connections.run`.
     """
     values = {"sysctls": SYSCTLS, "tools": TOOLS, "prefixes": prefixes, "os_helper": [HELPER], "os_command": [COMMAND]}
+    values["libpq_variables"] = [*UNSET.split(), "PGUSER", "PGDATABASE", "PGPORT"]
     answer = await _answer(connections, target, _script("probe.sh", values))
     with sensible(target, answer):
         facts, folders = await apart(_read_probe, answer)
@@ -143,7 +146,7 @@ def parse_probe(sections: Mapping[str, str]) -> Facts:
         "os_settings": whole(sections.get("os_settings", "").strip()),  # the version of the helper
         "os_settings_absent": list(filter(SETTINGS.__contains__, sections.get("os_settings_absent", "").split())),
         "tools": tools,
-        "servers": _servers(sections.get("server_sockets", "")),
+        "servers": _servers(sections.get("server_sockets", ""), sections.get("server_databases", "")),
         "memory_modules": texts.memory_modules(sections.get("memory_modules", "")),
         "limits": limits.read(sections, cpu.get("cpus"), memory.get("memory_bytes")),
         **memory,
@@ -161,11 +164,24 @@ def _filesystems(sections: Mapping[str, str], tree: Mapping[str, storage.Device]
     return storage.filesystems(mounts, sizes, numbers, tree, storage.zfs_pools(sections.get("zfs_pools", "")))
 
 
-def _servers(text: str) -> list[Facts]:
-    """Return directory and port of each socket of a server that runs there, once."""
-    matches = (re.fullmatch(r"(/.{0,200})/\.s\.PGSQL\.([0-9]{1,5})", line) for line in text.splitlines()[:MOST_FOLDERS])
-    places = dict.fromkeys((match[1], int(match[2])) for match in matches if match)
-    return [{"socket_directory": folder, "port": port} for folder, port in places if 0 < port < 2**16]
+def _servers(text: str, databases_text: str) -> list[Facts]:
+    """Return directory and port of each socket of a server that runs there, once.
+
+    With them come the databases of one that let the account in.
+    """
+    databases: dict[str, list[str]] = {}
+    for line in databases_text.splitlines():
+        number, _, name = line.partition(" ")
+        if name.strip() and len(name) <= LONGEST_DATABASE:
+            databases.setdefault(number, []).append(name)
+    servers: dict[tuple[str, int], Facts] = {}
+    for number, line in enumerate(text.splitlines()[:MOST_FOLDERS], 1):
+        match = re.fullmatch(r"(/.{0,200})/\.s\.PGSQL\.([0-9]{1,5})", line)
+        if match and 0 < (port := int(match[2])) < 2**16:
+            names = databases.get(str(number), [])[:MOST_DATABASES]
+            server = {"socket_directory": match[1], "port": port, **({"databases": names} if names else {})}
+            servers.setdefault((match[1], port), server)
+    return list(servers.values())
 
 
 def _missing(facts: Facts, read_facts: Facts) -> list[str]:

@@ -117,6 +117,22 @@ limit_of_memory() {
         sed -n 's/^hierarchical_memory_limit //p' "$folder/memory.stat"
     done
 }
+# Lines 'number database' for the first servers that let the account in by its own name: no password is sent.
+databases_of_servers() {
+    unset $libpq_variables
+    export PGPASSFILE=/dev/null PGCONNECT_TIMEOUT=2 PGAPPNAME=benchhub-probe
+    for program in "$(command -v psql)" /usr/lib/postgresql/*/bin/psql /usr/pgsql-*/bin/psql /usr/local/pgsql*/bin/psql; do
+        if [ -x "$program" ]; then break; fi
+    done
+    number=0
+    for socket in $sockets; do
+        number=$((number + 1))
+        [ "$number" -le 8 ] || break
+        timeout -k 1 3 "$program" -X -q -A -t -w -h "${socket%/.s.PGSQL.*}" -p "${socket##*.}" -d postgres -c \
+            'SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1 LIMIT 200' < /dev/null |
+            head -c 16384 | sed "s/^/$number /"
+    done
+}
 section username; id -un
 section os_release
 for file in /etc/os-release /usr/lib/os-release; do
@@ -179,7 +195,10 @@ show boot_id cat /proc/sys/kernel/random/boot_id
 show uptime cat /proc/uptime
 # Of a server that runs here: its directory of sockets and its port.
 section server_sockets
-grep -o -E '/[^ ]*/\.s\.PGSQL\.[0-9]+$' /proc/net/unix 2> /dev/null | sort -u | head -n 100
+sockets=$(grep -o -E '/[^ ]*/\.s\.PGSQL\.[0-9]+$' /proc/net/unix 2> /dev/null | sort -u | head -n 100)
+printf '%s\n' "$sockets"
+section server_databases
+(databases_of_servers) 2> /dev/null
 section drop_caches
 if [ -w /proc/sys/vm/drop_caches ]; then echo directly
 elif sudo -n -l sh -c 'echo 3 > /proc/sys/vm/drop_caches' > /dev/null 2>&1; then echo by sudo; fi

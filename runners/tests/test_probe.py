@@ -1,5 +1,6 @@
 import os
 import re
+import subprocess
 import time
 from contextlib import nullcontext
 
@@ -7,6 +8,7 @@ import pytest
 
 from runners.os_settings.testing import settings_guarded
 from runners.probe import (
+    SCRIPTS,
     _version,
     _version_num,
     builds,
@@ -15,6 +17,7 @@ from runners.probe import (
     parse_probe,
     probe,
 )
+from runners.tools.shell import UNSET
 
 DEBIAN_15 = "/usr/lib/postgresql/15/bin"
 
@@ -104,6 +107,36 @@ def test_servers_that_run_are_told_by_their_sockets_once_and_are_no_part_of_what
     ]
     assert "servers" not in parse_probe(SECTIONS) and "servers" not in parse_probe(SECTIONS)["missing"]
     assert facts_digest_input(facts) == facts_digest_input(parse_probe(SECTIONS))
+
+
+def test_databases_come_with_the_server_that_let_the_account_in_and_with_no_other():
+    sockets = ["/run/postgresql/.s.PGSQL.5432", "/srv/a/.s.PGSQL.5433"]
+    lines = ["2 bench", "2 of two words", "3 nowhere", "2 ", f"2 {'x' * 64}", "noise"]
+    facts = parse_probe({**SECTIONS, "server_sockets": "\n".join(sockets), "server_databases": "\n".join(lines)})
+    assert facts["servers"] == [
+        {"socket_directory": "/run/postgresql", "port": 5432},
+        {"socket_directory": "/srv/a", "port": 5433, "databases": ["bench", "of two words"]},
+    ]
+    assert facts_digest_input(facts) == facts_digest_input(parse_probe(SECTIONS))
+
+
+def test_servers_are_asked_for_their_databases_by_no_password_and_what_refuses_is_passed_over(tmp_path, monkeypatch):
+    psql = tmp_path / "psql"
+    psql.write_text(
+        '#!/bin/sh\n[ "$6$7" = -h/srv/a ] || { echo "FATAL: no" >&2; exit 2; }\n'
+        'echo "$PGPASSFILE ${PGPASSWORD-none} ${PGSERVICE-none} $9"; printf "a b\\nshop\\n"\n'
+    )
+    psql.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    monkeypatch.setenv("PGSERVICE", "elsewhere")
+    function = re.search(
+        r"^databases_of_servers\(\) \{.*?^\}", (SCRIPTS / "probe.sh").read_text(), re.DOTALL | re.MULTILINE
+    )
+    variables = f"libpq_variables='{UNSET}'\nsockets='/run/p/.s.PGSQL.5432 /srv/a/.s.PGSQL.5433'"
+    script = f"{variables}\n{function[0]}\ndatabases_of_servers"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "2 /dev/null none none 5433\n2 a b\n2 shop\n"
 
 
 LIMITED = {

@@ -83,13 +83,15 @@ class InstanceForm(CatalogForm):
     address = forms.CharField(
         max_length=253,
         validators=[NO_BLANKS],
+        widget=forms.TextInput(attrs={"list": "addresses"}),
         help_text="As the load generator's host reaches it: a name, an IP address, or the directory of a socket.",
     )
     port = port_field(5432, offers="ports")
     database = forms.CharField(
         max_length=63,
         widget=forms.TextInput(attrs={"list": "databases"}),
-        help_text="One for benchmarks alone: pgbench replaces its own tables there. Those that a test saw are offered.",
+        help_text="One for benchmarks alone: pgbench replaces its own tables there. Those that a probe or a test "
+        "saw are offered.",
     )
     username = forms.CharField(max_length=63, label="User", help_text="A role that may create tables there.")
     password = forms.CharField(

@@ -47,7 +47,7 @@ FILTERS = (
     ),
 )
 SEARCH = ("name", "host__name", "build__version", "configuration__name", "address", "database", "username")
-MOST_PORTS = 200
+MOST_SERVERS, MOST_OFFERED = 200, 500
 LOCAL = {"address": "127.0.0.1", "database": "bench", "username": "bench"}
 INTRO = "A PostgreSQL server that runs already. BenchHub neither starts nor stops it; it asks and measures."
 RETIRED = "It is retired: no plan offers it. The list of instances can show it again."
@@ -59,16 +59,27 @@ class Offers:
 
     databases: Sequence[tuple[str, str]]
     ports: Sequence[tuple[int, str]]
+    addresses: Sequence[tuple[str, str]]
 
     @classmethod
-    def read(cls, form: CatalogForm, hosts: Sequence[Host]) -> Offers:
-        """Read what probes and tests saw of the host whose server the form has, or of all where it has none."""
-        server = str(form["server"].value() or "") if "server" in form.fields else ""
+    def read(cls, server: str, hosts: Sequence[Host]) -> Offers:
+        """Read what probes and tests saw of the host of a server ('host:bin directory'), or of all where it has none.
+
+        A test knows an instance; the probe alone knows servers that nobody has described yet.
+        """
         text = server.partition(":")[0]
         key = int(text) if is_key(text) else None
         probed = [host for host in hosts if key in (None, host.pk)]
-        ports = [(row["port"], host.name) for host in probed for row in host.facts.get("servers", ())]
-        return cls(Inspection.objects.databases(key), ports[:MOST_PORTS])
+        servers = [(host.name, server) for host in probed for server in host.facts.get("servers", ())][:MOST_SERVERS]
+        databases = {
+            name: f"port {server['port']} of {host}" for host, server in servers for name in server.get("databases", ())
+        }
+        folders = {server["socket_directory"]: host for host, server in servers}
+        return cls(
+            sorted({**databases, **dict(Inspection.objects.databases(key))}.items())[:MOST_OFFERED],
+            [(server["port"], host) for host, server in servers],
+            list(folders.items()),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +125,7 @@ def _form(request: HttpRequest, instance: Instance, initial: dict[str, Any], **c
         is_ready = not (is_tested or saved.retired_at)
         messages.success(request, f"{saved.name} is saved." + (" Experiments can use it now." if is_ready else ""))
         return redirect("instance-test", saved.pk) if is_tested else redirect("instances")
-    offers = Offers.read(form, hosts)
+    server = str(form["server"].value() or "") if "server" in form.fields else ""
+    offers = Offers.read(request.GET.get("server", server), hosts)
     page = InstanceFormPage(form=form, offers=offers, crumb=Crumb.to("instances", "Instances"), **context)
     return page.show(request, "catalog/instance_form.html")

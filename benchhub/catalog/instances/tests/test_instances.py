@@ -284,6 +284,31 @@ def test_only_what_was_seen_of_the_chosen_host_is_offered(engineer, typed, probe
     assertNotContains(elsewhere, '<option value="bench"')
 
 
+def test_databases_of_a_server_that_nobody_has_described_are_offered_by_what_the_probe_saw(engineer, probed):
+    servers = [{"socket_directory": "/run/postgresql", "port": 5440, "databases": ["postgres", "shop"]}]
+    servers += [{"socket_directory": "/srv/a", "port": 5441}]
+    Host.objects.filter(pk=probed.pk).update(facts={**probed.facts, "servers": servers})
+    other = Host.objects.create(name="other", address="192.0.2.9")
+    page = engineer.get(reverse("instance-add"), {"server": f"{probed.pk}:/opt/pg18/bin"})
+    for option in (
+        '<option value="shop">of port 5440 of box</option>',
+        '<option value="/srv/a">sockets of a server on box</option>',
+    ):
+        assertContains(page, option, html=True)
+    elsewhere = engineer.get(reverse("instance-add"), {"server": f"{other.pk}:/opt/pg18/bin"})
+    assertNotContains(elsewhere, "shop")
+    assertNotContains(elsewhere, "/srv/a")
+
+
+def test_another_server_on_the_form_of_an_instance_is_offered_what_its_own_host_has(engineer, typed, probed):
+    add(engineer, typed)
+    Host.objects.create(name="other", address="192.0.2.9", facts={"servers": [{"socket_directory": "/s", "port": 1}]})
+    form = reverse("instance-edit", args=[Instance.objects.get().pk])
+    assertNotContains(engineer.get(form), 'value="/s"')
+    elsewhere = engineer.get(form, {"server": f"{Host.objects.get(name='other').pk}:/opt/pg18/bin"})
+    assertContains(elsewhere, '<option value="/s">sockets of a server on other</option>', html=True)
+
+
 def test_the_databases_that_a_test_saw_are_offered_with_their_server(engineer, typed):
     engineer.post(reverse("instance-add"), typed)
     assertNotContains(engineer.get(reverse("instance-add")), "shop")
