@@ -52,6 +52,21 @@ def empty_everything(site, run) -> None:
         path.unlink()
 
 
+def born(pid: str) -> str:
+    """Return the shell command that prints when a process began: its number may be another's by now."""
+    return f"sed 's/.*) //' /proc/{pid}/stat 2> /dev/null | cut -d ' ' -f 20"
+
+
+def is_alive(witness: Path) -> str:
+    """Return the shell command that makes a file where $pid, begun at $born, is at work.
+
+    What was killed has a number until its parent, a busy one, takes note, and a state of its own: Z, or X.
+    """
+    state = "sed 's/.*) //' /proc/$pid/stat 2> /dev/null | cut -d ' ' -f 1"
+    is_same = f'[ "$({born("$pid")})" = "$born" ]'
+    return f"if {is_same}; then case $({state}) in [ZX] | '') ;; *) true > {witness} ;; esac; fi"
+
+
 GONE = (delete_the_folder, delete_everything, empty_the_folder, empty_everything)
 FAULTS = (kill_the_wrapper, kill_all_but_a_child_that_escaped, *GONE)
 
@@ -60,10 +75,8 @@ FAULTS = (kill_the_wrapper, kill_all_but_a_child_that_escaped, *GONE)
 def test_a_load_that_hangs_and_cannot_be_collected_any_more_is_ended_and_the_host_goes_on(rig, site, system, fault):
     is_first = f"[ $(wc -l < {site.bin_directory}/executions) -eq 1 ]"
     first, beside = site.bin_directory / "first", site.bin_directory / "beside"
-    hang = f"setsid sleep 600 & echo $$ > {first}; while :; do sleep 0.2; done"
-    # What was killed has a number until its parent, a busy one, takes note.
-    is_alive = f"grep -q '^State:[[:space:]]*[^ZX]' /proc/$(cat {first})/status"
-    site.behave(f"if {is_first}; then {hang}; elif {is_alive}; then true > {beside}; fi")
+    hang = f"setsid sleep 600 & echo $$ $({born('$$')}) > {first}; while :; do sleep 0.2; done"
+    site.behave(f"if {is_first}; then {hang}; else read -r pid born < {first}; {is_alive(beside)}; fi")
     rig.both()
     lost, after = rows.queue(system, 2, duration_s=1)
     rows.until_state(lost, "running")
