@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchhub.bench.models import Hold, Run
 from benchhub.bench.queue import queue
+from benchhub.bench.queue.promises import AWAY_SERVER
 from benchhub.catalog.models import Host
 from runners.keys import make_key_pair
 
@@ -18,6 +19,7 @@ from .rig import kill, until
 pytestmark = pytest.mark.target
 FOREVER_S = 300
 GRACE_S = 10  # of a busy machine
+DEAD_LINE_S = 60  # until a line that went silent is noticed, and tried again
 
 
 @pytest.fixture
@@ -106,6 +108,77 @@ def test_a_run_that_has_not_begun_goes_back_to_the_queue_until_the_key_is_approv
     assert (ended.state, site.executions(run)) == ("succeeded", 1), ended.reason
 
 
+def stop_answering(rig, other) -> None:
+    del rig
+    other.proxy.stop()
+
+
+def fall_silent(rig, other) -> None:
+    del rig
+    other.proxy.part()
+
+
+def take_the_key_away(rig, other) -> None:
+    del rig
+    keys = other.machine.authorized_keys
+    keys.with_name("taken-away").write_text(keys.read_text())
+    keys.write_text("")
+
+
+def mend(rig, other, fault) -> None:
+    if fault is stop_answering:
+        other.proxy.start()
+    elif fault is fall_silent:
+        other.proxy.mend()
+    elif fault is take_the_key_away:
+        keys = other.machine.authorized_keys
+        keys.write_text(keys.with_name("taken-away").read_text())
+    else:
+        rig.stop_daemon(other)
+        rig.start_daemon(other)
+
+
+@pytest.mark.parametrize("fault", [stop_answering, fall_silent, take_the_key_away, refuse])
+def test_a_servers_host_that_is_away_before_a_load_holds_neither_its_driver_nor_its_queue(
+    rig, site, other, system, apart, fault
+):
+    """Runs of the driver's own server, which wait behind it, end meanwhile; it starts once that host is back."""
+    fault(rig, other)
+    own = {"client_bin_directory": str(site.bin_directory)}
+    [first] = rows.queue(apart, priority=9, **own)
+    behind = rows.queue(system, 3)
+    rig.both()
+    rows.until_final(behind)
+    until(lambda: first.attempts.filter(outcome="cancelled").count() >= 2)
+    assert [rows.state(run) for run in behind] == ["succeeded"] * 3
+    assert rows.state(first) != "running" and not site.executions(first)
+    assert AWAY_SERVER in first.attempts.get(number=1).reason
+    assert not Host.objects.filter(name=site.name).exclude(paused_at=None).exists()
+    mend(rig, other, fault)
+    [ended] = rows.until_final([first], patience_s=DEAD_LINE_S + 2 * rig.lease_s + GRACE_S)
+    assert (ended.state, ended.reason) == ("succeeded", "")
+    assert [site.executions(run) for run in (first, *behind)] == [1] * 4
+    assert sum(site.count().values()) == 4 and not other.count()
+    assert ended.attempts.exclude(outcome="cancelled").count() == 1
+    assert not Hold.objects.exists()
+
+
+def test_a_worker_killed_while_it_takes_a_start_back_starts_nothing_twice(rig, site, other, system, apart):
+    other.proxy.stop()
+    [first] = rows.queue(apart, priority=9, client_bin_directory=str(site.bin_directory))
+    behind = rows.queue(system, 2)
+    worker = rig.both()
+    for number in (1, 2, 3):
+        until(lambda number=number: first.attempts.filter(number=number).exists())
+        kill(worker)
+        worker = rig.worker()
+    other.proxy.start()
+    ended = rows.until_final([first, *behind])
+    assert [run.state for run in ended] == ["succeeded"] * 3, [run.reason for run in ended]
+    assert [site.executions(run) for run in ended] == [1] * 3
+    assert not Hold.objects.exists()
+
+
 def test_attempts_that_have_ended_are_not_asked_again_at_each_try_of_a_run_whose_server_is_away(
     rig, site, other, apart
 ):
@@ -121,8 +194,9 @@ def test_attempts_that_have_ended_are_not_asked_again_at_each_try_of_a_run_whose
         run.attempts.create(number=number, outcome=outcome, returncode=code, ended_at=timezone.now())
     other.proxy.stop()
     rig.both()
-    until(lambda: questions.exists() and questions.read_text().count("look.new") >= 4)  # so many tries have looked
+    until(lambda: questions.exists() and questions.read_text().count("look.new") >= 4)  # so many starts were taken back
     other.proxy.start()
     [ended] = rows.until_final([run])
     assert (ended.state, site.executions(run)) == ("succeeded", 1), ended.reason
-    assert questions.read_text().count("put_up_tombstone()") == 1
+    taken_back = run.attempts.filter(outcome="cancelled").count()
+    assert questions.read_text().count("put_up_tombstone()") == taken_back == run.attempts.count() - len(ends)

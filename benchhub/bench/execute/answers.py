@@ -33,7 +33,7 @@ from runners.ssh import HostKeyChanged, RemoteFailure, Unreachable
 from . import looks, visits, workers
 from .jobs import hosts_of, pause_unreadable, try_later
 from .looks import FIRST_RETRY_AFTER, LOOK_EVERY, RETRY_AFTER
-from .returns import HELD, Failed, count_senseless, goes_back, set_host_apart
+from .returns import HELD, Failed, count_senseless, goes_back, set_host_apart, wait_for_server_host
 from .steps import end
 from .steps.contract import (
     Acknowledged,
@@ -43,6 +43,7 @@ from .steps.contract import (
     Job,
     Looked,
     Refused,
+    ServerAway,
     Started,
     Uncollectable,
     Withdrawn,
@@ -145,7 +146,7 @@ def _write_answer(job_: Job, answer: Answer, wake: Wake) -> Job | None:
     return following
 
 
-def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollectable) -> None:
+def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | ServerAway | Uncollectable) -> None:
     if isinstance(answer, Cancelled | Uncollectable) and answer.unrestored:
         set_host_apart(job_, answer.unrestored)
     if isinstance(answer, Uncollectable) and answer.senseless:
@@ -156,6 +157,8 @@ def _write_stopped(job_: Job, answer: Cancelled | Withdrawn | Refused | Uncollec
         elif isinstance(answer, Refused):
             set_host_apart(job_, f"It refused to start a run: {answer.reason}", answer.target)
             queue.give_back(run, job_.claim, f"Its host refused to start it, and was paused. {answer.reason}")
+        elif isinstance(answer, ServerAway):
+            wait_for_server_host(run, job_, answer)
         elif isinstance(answer, Uncollectable):
             reason = f"It ended, but its host did not hand over what it left in {end.MOST_COLLECTIONS} tries."
             queue.finish(run, job_.claim, State.FAILED, f"{reason} {answer.reason}")

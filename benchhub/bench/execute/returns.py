@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import takewhile
 
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from benchhub.bench.additions import data_sets
-from benchhub.bench.models import Attempt, Run
+from benchhub.bench.models import Attempt, Hold, Run
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
+from benchhub.bench.queue.promises import AWAY_SERVER
 from benchhub.bench.results import ingest
 from benchhub.catalog.models import Host
 from runners import tools
@@ -24,7 +27,8 @@ from runners.ssh import Target
 from runners.tools import layers
 from runners.tools.printed import text_of
 
-from .steps.contract import Job
+from . import visits, workers
+from .steps.contract import Job, ServerAway
 
 PROGRAM_GONE = "A program that a run needs is gone, or cannot run: {}"
 HELD = (
@@ -72,6 +76,23 @@ def set_host_apart(job_: Job, reason: str, apart: Target | None = None) -> None:
     selected = apart or job_.target
     for host in Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == selected]):
         host.pause(f"{reason} Mend that, then resume the host.")
+
+
+def wait_for_server_host(run: Run, job_: Job, answer: ServerAway) -> None:
+    """Give the run back behind a rest of its server's host that grows; after too many tries, ask a person.
+
+    Inside the caller's transaction. Until then other runs have the driver.
+    """
+    [host] = Host.objects.filter(pk__in=[key for key, target in job_.hosts.items() if target == job_.server])
+    reason = f"{AWAY_SERVER} {answer.reason}"
+    queue.give_back(run, job_.claim, reason)
+    tries = _in_a_row(run.attempts.all(), (AWAY_SERVER,))
+    _rest(f"host:{host.pk}", FIRST_REST_S * tries)
+    workers.count_ssh_error()
+    if answer.is_unreached:
+        visits.note_unreached([host.pk], answer.reason)
+    if tries % MOST_TRIES == 0:
+        host.pause(f"{reason} That was so at {tries} starts in a row. Mend that, then resume the host.")
 
 
 def count_senseless(job_: Job, error: BaseException | None) -> None:
@@ -131,16 +152,27 @@ def _found_no_server(failed: Failed) -> bool:
         return False
     # Its keeper or its pooler may have sentences of their own before it: the next try is counted by this one.
     reason = failed.reason if failed.reason.startswith(layer.sentence) else f"{layer.sentence} {failed.reason}"
-    queue.go_back(run, failed.claim, reason, rest_s=FIRST_REST_S * tries)
+    queue.go_back(run, failed.claim, reason)
+    _rest(f"instance:{run.system.instance_id}", FIRST_REST_S * tries)
     if is_last:
         queue.pause(run.experiment, NO_SERVER.format(reason))
     return True
 
 
+def _rest(resource: str, rest_s: int) -> None:
+    """Keep every run from what one has just given back, for a lease at most."""
+    rest = min(timedelta(seconds=rest_s), queue.LEASE)
+    Hold.objects.create(resource=resource, rest_s=round(rest.total_seconds()), free_at=Now() + rest)
+
+
 def _tries(run: Run) -> int:
     """Return how often in a row the run has found no server, since a person resumed its experiment."""
-    reasons = _since_resumed(run).order_by("-number").values_list("reason", flat=True)
-    sentences = tuple(layer.sentence for layer in layers.NO_CONNECTION)
+    return _in_a_row(_since_resumed(run), tuple(layer.sentence for layer in layers.NO_CONNECTION))
+
+
+def _in_a_row(attempts: QuerySet[Attempt], sentences: tuple[str, ...]) -> int:
+    """Return how many of these attempts, from the newest on, ended by a reason that begins with such a sentence."""
+    reasons = attempts.order_by("-number").values_list("reason", flat=True)
     return sum(1 for _ in takewhile(lambda reason: reason.startswith(sentences), reasons))
 
 

@@ -14,11 +14,12 @@ from django.db import connection, transaction
 from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce, Now
 
-from benchhub.bench.models import ExperimentSystem, Hold, Promise, Run, Tenancy
+from benchhub.bench.models import Attempt, ExperimentSystem, Hold, Promise, Run, Tenancy
 from benchhub.catalog.models.moments import interval
 
 from . import gates
 
+AWAY_SERVER = "The host of its server is away, or refuses BenchHub, so that nothing was begun."
 LOCK = 4_846_214_913  # promises are written by one worker at a time; any number that nothing else locks
 
 
@@ -69,7 +70,7 @@ def _systems_overtaken() -> str:
 class _Free:
     """When what runs need is expected to be free: hosts, and instances of those whose data sets others have.
 
-    `lost` are resources of runs on hosts that are not reached.
+    `lost` are resources of runs on hosts that are not reached, and the hosts of servers that were away at a start.
     """
 
     now: datetime
@@ -84,7 +85,7 @@ class _Free:
         lost = Hold.objects.filter(is_lost).values_list("resource", flat=True)
         occupied = {run.experiment_id for run in runs if run.gate_occupied}
         instances, left_s = (_instances(occupied), _left_s()) if occupied else ({}, {})
-        return cls(_now(), dict(_expected_ends()), frozenset(lost), instances, left_s)
+        return cls(_now(), dict(_expected_ends()), frozenset(lost) | _away(runs), instances, left_s)
 
     def needs(self, run: Any) -> dict[str, datetime]:
         """Return what is promised to the run, and from when; nothing where nobody knows when that is free."""
@@ -101,6 +102,19 @@ class _Free:
         """Return when all instances of an experiment are free, as it begins on all of them together."""
         tenants = [tenant for instance in instances for tenant in self.left_s.get(instance, {}).items()]
         return self.now + timedelta(seconds=max((left_s for key, left_s in tenants if key != experiment), default=0.0))
+
+
+def _away(runs: Iterable[Run]) -> frozenset[str]:
+    """Return the hosts of servers that nobody has reached since, or that rest because a start found them so."""
+    servers = {run.pk: run.system.instance.host for run in runs if run.system.instance.host}
+    newest = Attempt.objects.filter(run__in=servers).order_by("run", "-number").distinct("run")
+    put_off = {attempt.run_id for attempt in newest if attempt.reason.startswith(AWAY_SERVER)}
+    resting = set(Hold.objects.filter(run=None, build=None).values_list("resource", flat=True))
+    return frozenset(
+        name
+        for key, host in servers.items()
+        if (name := f"host:{host.pk}") and (host.unreachable_since or (key in put_off and name in resting))
+    )
 
 
 def _now() -> datetime:

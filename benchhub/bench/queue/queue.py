@@ -252,7 +252,7 @@ def finish(run: Run, claim: Claim, state: State, reason: str = "", least_rest_s:
     release(run, least_rest_s)
     if state == State.LOST and not run.cancel_asked_at:
         most = run.experiment.attempts_if_lost
-        if (count := run.attempts.count()) < most:
+        if (count := run.attempts.exclude(outcome=State.CANCELLED).count()) < most:  # those never began
             _queue_again(run, f"Attempt {count} of at most {most} was lost: it is run again.", claim.fence)
 
 
@@ -264,19 +264,13 @@ def give_back(run: Run, claim: Claim, reason: str) -> None:
     Hold.objects.filter(run=run).delete()
 
 
-def go_back(run: Run, claim: Claim, reason: str, rest_s: int = 0) -> None:
-    """Put a run whose load did not come about back into the queue, inside the caller's transaction.
-
-    Its attempt failed. Its server may have a rest before the next one, of a lease at most; the driver has none.
-    """
+def go_back(run: Run, claim: Claim, reason: str) -> None:
+    """Put a run whose load did not come about, as one that failed, back into the queue: as give_back()."""
     move(run, State.QUEUED, reason, claim.fence)
     Attempt.objects.filter(run=run, ended_at=None).update(ended_at=Now(), outcome=State.FAILED, reason=reason)
     Run.objects.filter(pk=run.pk).update(started_at=None)
     _let_go(run)
     Hold.objects.filter(run=run).delete()
-    if rest := min(timedelta(seconds=rest_s), LEASE):
-        server = f"instance:{run.system.instance_id}"
-        Hold.objects.create(resource=server, rest_s=round(rest.total_seconds()), free_at=Now() + rest)
 
 
 def _let_go(run: Run) -> None:

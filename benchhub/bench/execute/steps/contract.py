@@ -126,6 +126,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerAway:
+    """The host of the server is away or refuses, nothing of the attempt had begun, and nothing of it can any more.
+
+    `is_unreached` tells which of the two it is.
+    """
+
+    reason: str
+    is_unreached: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Uncollectable:
     """The host has refused again and again to hand over what a finished attempt left. `unrestored`: as of `Ended`.
 
@@ -137,4 +148,4 @@ class Uncollectable:
     senseless: Target | None = None
 
 
-Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | Uncollectable | Acknowledged
+Answer = Started | Looked | Ended | Cancelled | Withdrawn | Refused | ServerAway | Uncollectable | Acknowledged

@@ -14,7 +14,7 @@ from runners.server_settings.put_back import UNDER_WAY, put_back
 from runners.ssh import RemoteFailure, Target, Unreachable
 
 from . import observing
-from .contract import Job, Looked, Refused, Started, Withdrawn
+from .contract import Job, Looked, Refused, ServerAway, Started, Withdrawn
 from .look import look
 from .server import end_observing, snapshot
 
@@ -27,16 +27,16 @@ MOST_ENDED = 1000
 _ended: OrderedDict[tuple[str, int], None] = OrderedDict()
 
 
-async def start(job_: Job) -> Started | Looked | Refused:
+async def start(job_: Job) -> Started | Looked | Refused | ServerAway:
     """Start the attempt once no earlier one can begin any more; adopt it where it has begun already.
 
-    Raises Unreachable or RemoteFailure where the host of its server is away or refuses, and nothing has begun.
+    Where the host of its server is away or refuses, it is taken back: its driver waits for nobody.
     """
     pool, attempt = connections(), job_.attempt
     if not job_.is_new and (looked := await look(job_)).verdict.state != "absent":
         return looked  # before anything is counted, put back or refused under its load
     for earlier in job_.earlier:
-        await _end_earlier(job_, earlier)
+        await _end_once(job_, earlier)
     try:
         facts = {pk: read for pk in job_.to_probe if (read := await _facts(job_, pk)) is not None}
         if job_.server and (reason := await put_back(pool, job_.server, job_.server_work_directory)):
@@ -45,11 +45,8 @@ async def start(job_: Job) -> Started | Looked | Refused:
             return await _given_up(job_, RemoteFailure(reason, None), job_.server)
         before = await snapshot(job_, is_before=True)
         await observing.begin(pool, job_)
-    except (Unreachable, RemoteFailure):
-        looked = await look(job_)
-        if looked.verdict.state == "absent":
-            raise  # without its server's host it waits, as long as it has not begun
-        return looked
+    except (Unreachable, RemoteFailure) as error:
+        return await _without_server(job_, error)
     try:
         outcome = await job.start(pool, job_.target, attempt, job_.spec, password=job_.password)
         if outcome is BUSY and await _end_leftovers(job_):
@@ -63,12 +60,12 @@ async def start(job_: Job) -> Started | Looked | Refused:
     return Started(outcome, facts, before)
 
 
-async def _end_earlier(job_: Job, earlier: job.Attempt) -> None:
-    """Forbid an earlier attempt to begin, and end what is left of it; once, however often a start is tried."""
-    if (earlier.run, earlier.number) in _ended:
+async def _end_once(job_: Job, attempt: job.Attempt) -> None:
+    """Forbid an attempt to begin, and end what is left of it; once, however often a later start is tried."""
+    if (attempt.run, attempt.number) in _ended:
         return
-    await job.cancel(connections(), job_.target, earlier, is_withdrawn=True)
-    _ended[earlier.run, earlier.number] = None
+    await job.cancel(connections(), job_.target, attempt, is_withdrawn=True)
+    _ended[attempt.run, attempt.number] = None
     if len(_ended) > MOST_ENDED:
         _ended.popitem(last=False)
 
@@ -87,6 +84,20 @@ async def withdraw(job_: Job) -> Looked | Withdrawn:
     await job.cancel(connections(), job_.target, job_.attempt, is_withdrawn=True)
     await end_observing(job_)
     return Withdrawn()
+
+
+async def _without_server(job_: Job, error: Unreachable | RemoteFailure) -> Looked | ServerAway:
+    """Take the start back, behind a tombstone, where the host of its server failed; what has begun goes on.
+
+    Raises what the driver raises, and the error itself where that came from the driver: then it is started again.
+    """
+    looked = await look(job_)
+    if looked.verdict.state != "absent":
+        return looked
+    if job_.server is None or getattr(error, "target", None) == job_.target:
+        raise error
+    await _end_once(job_, job_.attempt)
+    return ServerAway(str(error), isinstance(error, Unreachable))
 
 
 async def _given_up(job_: Job, error: RemoteFailure, refusing: Target | None = None) -> Looked | Refused:

@@ -72,14 +72,14 @@ def test_earlier_attempts_are_ended_once_in_each_start_and_no_key_is_remembered_
     monkeypatch.setattr(start, "_ended", OrderedDict({("another run", 1): None}))
     here = replace(job_.attempt, number=7)
     job_ = replace(job_, earlier=(here, replace(here, number=8)))
-    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
+    loop.submit(start._end_once(job_, here)).result(timeout=PATIENCE_S)
     (folder(target, run, 7) / "cancel").unlink()
-    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
+    loop.submit(start._end_once(job_, here)).result(timeout=PATIENCE_S)
     assert not (folder(target, run, 7) / "cancel").exists()
-    loop.submit(start._end_earlier(job_, replace(here, number=8))).result(timeout=PATIENCE_S)
+    loop.submit(start._end_once(job_, replace(here, number=8))).result(timeout=PATIENCE_S)
     assert list(start._ended) == [(str(run.uuid), 7), (str(run.uuid), 8)]
     start._forget_earlier(job_)
-    loop.submit(start._end_earlier(job_, here)).result(timeout=PATIENCE_S)
+    loop.submit(start._end_once(job_, here)).result(timeout=PATIENCE_S)
     assert (folder(target, run, 7) / "cancel").exists()
 
 

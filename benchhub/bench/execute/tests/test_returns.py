@@ -1,16 +1,21 @@
 """Runs that found no server: how often they try again, and what comes after the last try. Rows only."""
 
+from concurrent.futures import Future
+from dataclasses import replace
+
 import pytest
 from django.db.models.functions import Now
 
 from benchhub.bench import testing
 from benchhub.bench.additions import data_sets
-from benchhub.bench.execute import jobs, returns
+from benchhub.bench.execute import answers, jobs, returns
+from benchhub.bench.execute.steps.contract import ServerAway
 from benchhub.bench.models import Experiment, Hold, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
+from benchhub.bench.queue.promises import AWAY_SERVER
 from benchhub.bench.results.ingest import missing_server
-from benchhub.catalog.models import Hardware
+from benchhub.catalog.models import Hardware, Host
 from runners.contract import VERIFY_FAILED, Outputs
 from runners.tools import layers
 from runners.tools.shell import NO_ANSWER
@@ -151,3 +156,86 @@ def test_a_run_that_is_to_be_cancelled_gets_no_load_that_would_run_for_nobody(sy
 
 def test_a_load_goes_behind_no_other_load(systems):
     assert not lacks_data(collecting(systems[0], kind="load"))
+
+
+@pytest.fixture
+def starting():
+    """Return what takes the next attempt at a run, from a driver of its own, to its start."""
+    driver, server = testing.make_host("driver", "127.0.0.1"), testing.make_host("server", "127.0.0.2")
+    hardware = Hardware.objects.create(name="h", sockets=1, cores_per_socket=4)
+    system = testing.make_system("17", driver, hardware, path="network")
+    type(system.instance).objects.update(host=server)
+    system.refresh_from_db()
+    run = testing.make_run(testing.make_experiment([system]), system, 2, 1, spec=testing.whole_spec())
+
+    def begin():
+        Hold.objects.all().delete()
+        [key] = queue.reserve()
+        [claim] = queue.claim(1, [key])
+        job_ = jobs.prepare_step(claim)
+        assert job_ and job_.server and Hold.objects.filter(run=run).count() == 3
+        return job_
+
+    return begin, server
+
+
+def written(job_, answer):
+    future = Future()
+    future.set_result(answer)
+    answers.write(job_, future, print)
+    return Run.objects.get(pk=job_.claim.run_id)
+
+
+def pauses():
+    return list(Host.objects.exclude(paused_at=None).values_list("name", flat=True))
+
+
+def test_a_run_whose_servers_host_is_away_keeps_no_host_and_that_one_rests(starting):
+    begin, server = starting
+    for number in (1, 2):
+        run = written(begin(), ServerAway("No route to host.", is_unreached=True))
+        assert run.state == State.QUEUED and run.reason.endswith("nothing was begun. No route to host.")
+        assert list(Hold.objects.values_list("resource", "rest_s")) == [(f"host:{server.pk}", 5 * number)]
+        assert list(run.attempts.order_by("number").values_list("outcome", flat=True)) == [State.CANCELLED] * number
+    assert Host.objects.get(pk=server.pk).contact_error == "No route to host."
+    assert pauses() == []
+
+
+def test_a_host_that_refuses_is_not_said_to_be_out_of_reach(starting):
+    begin, server = starting
+    written(begin(), ServerAway("It ran nothing.", is_unreached=False))
+    assert Host.objects.get(pk=server.pk).unreachable_since is None
+
+
+def test_the_last_try_pauses_the_servers_host_alone_and_once_it_is_resumed_they_are_counted_anew(starting, monkeypatch):
+    begin, server = starting
+    monkeypatch.setattr(returns, "MOST_TRIES", 3)
+    for tries in range(1, 7):
+        written(begin(), ServerAway("No route to host.", is_unreached=True))
+        assert pauses() == (["server"] if tries in (3, 6) else [])
+        if tries == 3:
+            reason = Host.objects.get(pk=server.pk).pause_reason
+            assert reason.startswith(AWAY_SERVER) and "No route to host." in reason and "3 starts in a row" in reason
+            assert queue.reserve() == []
+            Host.objects.get(pk=server.pk).resume()
+
+
+def test_a_cancel_of_a_run_whose_servers_host_is_away_ends_it(starting):
+    begin, _ = starting
+    job_ = begin()
+    queue.ask_to_cancel(Run.objects.all())
+    [claim] = queue.claim(1)
+    run = written(replace(job_, claim=claim), ServerAway("No route to host.", is_unreached=True))
+    assert (run.state, Hold.objects.count()) == (State.CANCELLED, 0)
+
+
+def test_tries_that_never_began_are_no_attempts_that_were_lost(starting):
+    begin, _ = starting
+    Experiment.objects.update(attempts_if_lost=2)
+    for _ in range(3):
+        written(begin(), ServerAway("No route to host.", is_unreached=True))
+    for state in (State.QUEUED, State.LOST):
+        with queue.fenced(begin().claim) as run:
+            queue.move(run, State.RUNNING)
+            queue.finish(run, queue.Claim(run.pk, run.watch.fence), State.LOST, "It was killed.")
+        assert Run.objects.get().state == state

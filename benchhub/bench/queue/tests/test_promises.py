@@ -1,15 +1,18 @@
 """Who needs several things at once is not overtaken for ever, and later runs use what would lie idle till then."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
-from benchhub.bench.models import ExperimentSystem, Promise, Run, Watch
+from benchhub.bench.models import Attempt, ExperimentSystem, Hold, Promise, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import gates, promises, queue
 from benchhub.bench.queue.gates import statements
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
+from benchhub.catalog.models import Host
 
 pytestmark = pytest.mark.django_db
 
@@ -179,6 +182,38 @@ def test_nothing_is_promised_behind_a_host_that_is_not_reached(apart, smaller):
     assert not Promise.objects.exists()
     reserved()
     assert Run.objects.get(pk=waits.pk).state == State.RESERVED
+
+
+@pytest.mark.parametrize("fault", ["rests after a start", "is not reached"])
+def test_nothing_is_promised_to_a_run_whose_servers_host_was_away_at_its_start(apart, smaller, server, fault):
+    """Its driver would stand idle until that host has had its rest, and then again."""
+    urgent = new_run(new_experiment(priority=9), apart, 1, expected_s=60)
+    Hold.objects.create(resource=f"host:{server.pk}", rest_s=30, free_at=Now() + timedelta(seconds=30))
+    assert reserved() == {}
+    assert Promise.objects.exists()
+    waits = new_run(new_experiment(), smaller[0], 1, expected_s=3600)
+    assert reserved() == {}
+    if fault == "is not reached":
+        Host.objects.filter(pk=server.pk).update(unreachable_since=Now())
+    else:
+        reason = f"{promises.AWAY_SERVER} It refused."
+        Attempt.objects.create(run=urgent, number=1, outcome=State.CANCELLED, ended_at=Now(), reason=reason)
+    reserved()
+    assert not Promise.objects.exists()
+    assert list(reserved()) == [waits.pk] or Run.objects.get(pk=waits.pk).state == State.RESERVED
+    assert Run.objects.get(pk=urgent.pk).state == State.QUEUED
+
+
+def test_a_run_whose_servers_host_refused_at_its_start_is_promised_it_again_once_that_has_rested(apart, smaller):
+    urgent = new_run(new_experiment(priority=9), apart, 1, expected_s=60)
+    reason = f"{promises.AWAY_SERVER} It refused."
+    Attempt.objects.create(run=urgent, number=1, outcome=State.CANCELLED, ended_at=Now(), reason=reason)
+    queue.pause(urgent.experiment, "by ada")
+    new_run(new_experiment(), smaller[0], 1, expected_s=600)
+    assert len(reserved()) == 1
+    queue.resume(urgent.experiment)
+    reserved()
+    assert set(Promise.objects.values_list("run", flat=True)) == {urgent.pk}
 
 
 def test_what_is_asked_of_the_queue_does_not_grow_with_systems_of_which_no_run_waits(driver, server, smaller):
