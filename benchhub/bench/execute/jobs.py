@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -25,11 +26,18 @@ from runners.ssh import Target
 from . import looks, visits
 from .looks import RETRY_AFTER
 from .steps.contract import Job
+from .steps.step import STEP_TIMEOUT_S
 from .visits import folders_of, target_of
 
 logger = logging.getLogger(__name__)
 
 FACTS_LAST = timedelta(hours=1)
+# What a host takes to end what has met its deadline, with its sessions on the server.
+AFTER_DEADLINE_S = 120
+UNSEEN = "Its load ends by its deadline at the latest: until then the run holds its server, and a cancel waits."
+ENDED_UNSEEN = "Its load has ended by now: it is collected once that is mended, or cancelled at once."
+
+_unseen_since_s: dict[int, float] = {}  # by attempt
 
 
 def prepare(claims: Sequence[queue.Claim]) -> list[Job]:
@@ -43,10 +51,11 @@ def prepare(claims: Sequence[queue.Claim]) -> list[Job]:
 
 def _prepare_safely(claim: queue.Claim, running: Run | None) -> Job | None:
     try:
-        if running is None:
+        if running is None or _reached(running.system.driver)[0] is None:
             return prepare_step(claim)
         [attempt] = looks.opened(running)
-        return None if _stays_away(running, claim) else make_job(running, claim, attempt)
+        _unseen_since_s.pop(attempt.pk, None)
+        return make_job(running, claim, attempt)
     except Exception as error:  # one run's trouble must not keep the others of the batch waiting
         logger.exception("A step of run %s cannot be prepared", claim.run_id)
         try_later(claim, error)
@@ -66,7 +75,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
             is_new = run.state == State.RESERVED
             if is_new and (_is_unreadable(run, claim) or not _enter_starting(run, claim)):
                 return None
-            if _needs_no_host(run, claim) or _stays_away(run, claim):
+            if _stays_away(run, claim):
                 return None
             return replace(make_job(run, claim, run.attempts.latest("number"), too_late), is_new=is_new)
     except queue.StaleFenceError:
@@ -129,27 +138,52 @@ def _stays_away(run: Run, claim: queue.Claim) -> bool:
 
     Until a person has decided, or mended that, not even a look is sent. The host is paused with the reason.
     All that has begun is known to the driver alone: the server's host keeps runs from starting, and from nothing else.
+    Once its load has ended for certain, the run holds that driver alone, and a cancel waits for nobody.
     """
+    attempt = run.attempts.latest("number")
     target, untold = _reached(run.system.driver)
-    if target is None:
-        _pause_unreadable_host(run.system.driver, untold)
-        queue.look_again(claim, RETRY_AFTER, contact_error=untold)
-    return target is None
+    if target is not None:
+        _unseen_since_s.pop(attempt.pk, None)
+        return False
+    _pause_unreadable_host(run.system.driver, untold)
+    if not _has_ended_unseen(run, attempt):
+        queue.look_again(claim, RETRY_AFTER, contact_error=f"{untold} {UNSEEN}")
+    elif run.cancel_asked_at:
+        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
+    else:
+        _free_unseen(run)
+        queue.look_again(claim, RETRY_AFTER, contact_error=f"{untold} {ENDED_UNSEEN}")
+    return True
+
+
+def _has_ended_unseen(run: Run, attempt: Attempt) -> bool:
+    """Tell whether the load must have ended on a host to which nothing is sent: it was seen to, or by its deadline.
+
+    By this process's own monotonic clock since it has first met the run so: no clock that is set makes that too soon.
+    """
+    if run.state == State.COLLECTING:
+        return True
+    deadline_s = 0 if _unread_plan(run) else specs.spec_of(run).deadline_s
+    if not deadline_s:
+        return False
+    begins_within_s = STEP_TIMEOUT_S if run.state == State.STARTING else 0
+    now_s = time.monotonic()
+    return now_s - _unseen_since_s.setdefault(attempt.pk, now_s) > deadline_s + AFTER_DEADLINE_S + begins_within_s
+
+
+def _free_unseen(run: Run) -> None:
+    """Free all but the driver; not a server whose settings the run changed, as nobody knows whether they are back.
+
+    Its host's counters are no longer of this run alone.
+    """
+    if not _unread_plan(run) and specs.spec_of(run).server_settings is None:
+        queue.release(run, without=f"host:{run.system.driver_id}")
+        run.attempts.filter(ended_at=None).update(host_before=None)
 
 
 def _pause_unreadable_host(host: Host, untold: str) -> None:
     if host.trust == Host.Trust.PINNED:
         host.pause(f"{untold} Mend that, then resume the host.")
-
-
-def _needs_no_host(run: Run, claim: queue.Claim) -> bool:
-    """End a run that is to be cancelled and has ended already, where nothing can be sent to its host; tell whether."""
-    if run.state != State.COLLECTING or not run.cancel_asked_at:
-        return False
-    target, untold = _reached(run.system.driver)
-    if target is None:
-        queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
-    return target is None
 
 
 def _untrusted(host: Host) -> str:

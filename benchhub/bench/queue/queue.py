@@ -280,11 +280,13 @@ def _let_go(run: Run) -> None:
     )
 
 
-def release(run: Run, least_rest_s: int = 0) -> None:
+def release(run: Run, least_rest_s: int = 0, *, without: str = "") -> None:
+    """Free what the run holds, after its rest; all but the resource `without`, where one is named."""
+    holds = Hold.objects.filter(run=run).exclude(resource=without)
     if rest_s := max(run.experiment.rest_s, least_rest_s):
-        Hold.objects.filter(run=run).update(run=None, rest_s=rest_s, free_at=Now() + timedelta(seconds=rest_s))
+        holds.update(run=None, rest_s=rest_s, free_at=Now() + timedelta(seconds=rest_s))
     else:
-        Hold.objects.filter(run=run).delete()
+        holds.delete()
 
 
 # --- what people and policies ask ----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """A key of BenchHub's own that FIELD_KEYS does not open stops its own host, and nothing that is done on others."""
 
+import time
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
@@ -12,7 +13,8 @@ from benchhub.bench import testing
 from benchhub.bench.execute import answers, examine, jobs, tidy, visits
 from benchhub.bench.execute.builds import visits as builds
 from benchhub.bench.execute.steps.contract import Cancelled, Withdrawn
-from benchhub.bench.models import Attempt, Hold, Run
+from benchhub.bench.execute.steps.step import STEP_TIMEOUT_S
+from benchhub.bench.models import Attempt, Hold, Run, Watch
 from benchhub.bench.models.states import State
 from benchhub.bench.queue import queue
 from benchhub.catalog.models import Hardware, Host, Instance, SourceBuild
@@ -169,3 +171,115 @@ def test_a_drivers_key_that_cannot_be_read_under_a_run_pauses_the_driver_and_say
     run = Run.objects.select_related("watch", "system__driver").get()
     assert (run.state, run.watch.contact_error.split(":")[0]) == (state, "Nothing is sent to first")
     assert UNREADABLE in run.system.driver.pause_reason
+
+
+DEADLINE_S, SETTINGS = 600, {"settings": {"work_mem": "8MB"}, "settings_in_force": {}, "restart": []}
+
+
+@pytest.fixture
+def unseen(hosts, monkeypatch):
+    """Return what has a run from the first host, on the server of the second, that many seconds and looks later."""
+    monkeypatch.setattr(jobs, "_unseen_since_s", {})
+    now_s = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+
+    def begin(*states, **spec):
+        machine = Hardware.objects.create(name="Box", sockets=1, cores_per_socket=8)
+        system = testing.make_system("17", hosts[0], machine, path="network")
+        Instance.objects.update(host=hosts[1], grant=Instance.Grant.RELOAD)
+        system.refresh_from_db()
+        whole = testing.whole_spec(**{"deadline_s": DEADLINE_S, **spec})
+        claim = claim_starting(testing.make_run(testing.make_experiment([system]), system, 8, 1, spec=whole))
+        Attempt.objects.update(host_before={"cpu": 1})
+        with queue.fenced(claim) as run:
+            for state in states:
+                queue.move(run, state)
+
+    def looked_at(after_s):
+        now_s[0] += after_s
+        Watch.objects.update(lease_until=None)
+        assert jobs.prepare(queue.claim(9, list(Run.objects.values_list("pk", flat=True)))) == []
+        return Run.objects.select_related("watch").get()
+
+    return begin, looked_at
+
+
+def held():
+    return {row.partition(":")[0] for row in Hold.objects.values_list("resource", flat=True)}
+
+
+def test_a_run_whose_driver_nobody_can_reach_any_more_holds_its_server_until_its_load_must_have_ended(hosts, unseen):
+    begin, looked_at = unseen
+    begin(State.RUNNING)
+    looked_at(0)
+    run = looked_at(DEADLINE_S)
+    assert held() == {"host", "instance"} and Hold.objects.count() == 3
+    assert UNREADABLE in run.watch.contact_error and jobs.UNSEEN in run.watch.contact_error
+    run = looked_at(jobs.AFTER_DEADLINE_S + 1)
+    assert list(Hold.objects.values_list("resource", flat=True)) == [f"host:{hosts[0].pk}"]
+    assert UNREADABLE in run.watch.contact_error and jobs.ENDED_UNSEEN in run.watch.contact_error
+    assert (run.state, run.attempts.get().ended_at, run.attempts.get().host_before) == (State.RUNNING, None, None)
+    assert Host.objects.get(pk=hosts[0].pk).paused_at and not Host.objects.get(pk=hosts[1].pk).paused_at
+
+
+def test_its_cancel_waits_so_long_however_often_it_is_asked_for_and_no_longer(unseen):
+    begin, looked_at = unseen
+    begin(State.RUNNING)
+    for _ in range(20):
+        queue.ask_to_cancel(Run.objects.all())
+        assert looked_at(0).state == State.RUNNING
+    assert Hold.objects.count() == 3
+    run = looked_at(DEADLINE_S + jobs.AFTER_DEADLINE_S + 1)
+    assert (run.state, Hold.objects.count()) == (State.CANCELLED, 0)
+    assert UNREADABLE in run.reason
+
+
+def test_a_start_of_which_nobody_knows_whether_it_began_is_waited_for_as_long_as_a_step_may_take_besides(unseen):
+    begin, looked_at = unseen
+    begin()
+    looked_at(0)
+    looked_at(DEADLINE_S + jobs.AFTER_DEADLINE_S + STEP_TIMEOUT_S)
+    assert Hold.objects.count() == 3
+    assert looked_at(1).state == State.STARTING
+    assert held() == {"host"} and Hold.objects.count() == 1
+
+
+def test_what_was_seen_to_end_frees_its_server_at_once(unseen):
+    begin, looked_at = unseen
+    begin(State.RUNNING, State.COLLECTING)
+    assert looked_at(0).state == State.COLLECTING
+    assert held() == {"host"} and Hold.objects.count() == 1
+
+
+@pytest.mark.parametrize("states", [[State.RUNNING], [State.RUNNING, State.COLLECTING]])
+def test_a_server_that_may_still_have_the_settings_of_its_run_is_not_freed(unseen, states):
+    begin, looked_at = unseen
+    begin(*states, server_settings=SETTINGS)
+    assert not jobs._unread_plan(Run.objects.get())
+    looked_at(0)
+    looked_at(2 * DEADLINE_S)
+    assert Hold.objects.count() == 3
+
+
+def test_a_run_without_a_deadline_is_not_taken_to_have_ended(unseen):
+    begin, looked_at = unseen
+    begin(State.RUNNING, deadline_s=0)
+    looked_at(0)
+    looked_at(10**6)
+    assert Hold.objects.count() == 3
+
+
+def test_a_run_is_looked_at_once_the_key_can_be_read_again_and_a_second_fault_is_timed_anew(hosts, unseen, settings):
+    begin, looked_at = unseen
+    begin(State.RUNNING)
+    looked_at(0)
+    run, driver = Run.objects.get(), Host.objects.filter(pk=hosts[0].pk)
+    Watch.objects.update(lease_until=None)
+    driver.update(trust=Host.Trust.PINNED)
+    hosts[0].make_key_pair()
+    hosts[0].save()
+    [job_] = jobs.prepare(queue.claim(9, [run.pk]))
+    assert (job_.state, job_.attempt.number) == (State.RUNNING, 1)
+    settings.FIELD_KEYS = [Fernet.generate_key().decode()]
+    looked_at(2 * DEADLINE_S)
+    assert Hold.objects.count() == 3
