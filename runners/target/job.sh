@@ -150,7 +150,8 @@ is_output() {
     case $1 in
         *[!A-Za-z0-9._-]* | *.lock | *.new | lock | leftover.sh) return 1 ;;
         started | pid | hb | rc | cancel | withdrawn | ack | witness) return 1 ;;
-        telemetry.awk | telemetry.sh | telemetry.sql | telemetry.psql.sh | telemetry.meminfo | telemetry.vmstat) return 1 ;;
+        telemetry.awk | telemetry.sh | telemetry.clock.sh | telemetry.sql | telemetry.psql.sh | telemetry.meminfo | \
+            telemetry.vmstat) return 1 ;;
     esac
     [ -f "$1" ]
 }

@@ -1,6 +1,7 @@
 # Raw counters of a machine and, by one psql, of its server: lines 'group value ...' after '@ uptime', and before them
 # a line ': group name ...' that names the values. '-' stands for what this kernel or server does not say.
-# One process for the whole run: a file is read at once, and only the pause is a process of its own each time.
+# One process for the whole run: a file is read at once, and the pause is a process of its own each time only where no
+# other process makes them all (telemetry.clock.sh).
 # mawk, gawk, busybox and the one true awk all do. Tests have a `root` that holds recorded files of other kernels.
 function line_of(file,    text) {
     text = ""
@@ -180,7 +181,7 @@ function says_throttled(file,    text, is_there) {
     return is_there
 }
 
-# CPU time, in ticks, of this program with its pauses, of psql and of psql's backend.
+# CPU time, in ticks, of this program with its pauses, of what makes them, of psql and of psql's backend.
 function ticks_of(process, with_children,    text, part) {
     text = process == "" ? "" : line_of(root "/proc/" process "/stat")
     if (!sub(/^.*\) /, "", text)) return 0
@@ -188,7 +189,7 @@ function ticks_of(process, with_children,    text, part) {
     return part[12] + part[13] + (with_children ? part[14] + part[15] : 0)
 }
 function own(    ticks) {
-    ticks = ticks_of("self", 1) + ticks_of(psql_process, 0) + (place == "here" ? ticks_of(backend, 0) : 0)
+    ticks = ticks_of("self", 1) + ticks_of(clock, 0) + ticks_of(psql_process, 0) + (place == "here" ? ticks_of(backend, 0) : 0)
     heads("self", "ticks")
     note(sprintf("self %.0f", ticks))
 }
@@ -289,6 +290,15 @@ function server() {
     is_asked = step_no
 }
 
+# Who opens the pipe ends the pause: the clock, or the end of the load.
+function pause(    text) {
+    if (clock == "") system("echo $$ > telemetry.pause; exec sleep " step_s " 7>&- 8>&- 9>&-")
+    else {
+        getline text < "telemetry.tick"
+        close("telemetry.tick")
+    }
+}
+
 function sample(    part) {
     split(line_of(root "/proc/uptime"), part, " ")
     at = part[1]
@@ -329,7 +339,7 @@ BEGIN {
     while (bytes < most_bytes) {
         sample()
         if (is_ending || start_of(parent) != parent_start) break
-        system("echo $$ > telemetry.pause; exec sleep " step_s " 7>&- 8>&- 9>&-")
+        pause()
         step_no++
         ended = line_of("telemetry.end")
         if (ended != "") {

@@ -43,7 +43,9 @@ end_telemetry() {{
     read -r collector < telemetry.pid
     tries=0
     while is_there "$collector" && [ "$tries" -lt 60 ]; do
-        if [ "$tries" -lt 3 ] && read -r pause < telemetry.pause && is_there "$pause"; then
+        if [ -e telemetry.clock ]; then
+            : <> telemetry.tick
+        elif [ "$tries" -lt 3 ] && read -r pause < telemetry.pause && is_there "$pause"; then
             kill "$pause"
         fi 2> /dev/null
         sleep 0.05 2> /dev/null || sleep 1
@@ -53,12 +55,13 @@ end_telemetry() {{
         kill -s KILL "$collector"
         read -r session < telemetry.psql && is_there "$session" && kill -s KILL "$session"
     fi 2> /dev/null
-    rm -f telemetry.pid telemetry.psql telemetry.pause telemetry.now telemetry.end
+    {{ read -r clock < telemetry.clock && is_there "$clock" && kill "$clock"; }} 2> /dev/null
+    rm -f telemetry.pid telemetry.psql telemetry.pause telemetry.clock telemetry.tick telemetry.now telemetry.end
 }}
 """
 # For where the command was killed before it could end its collector. A number that is another's by now is left alone.
 KILL = """\
-for file in telemetry.pid telemetry.psql; do
+for file in telemetry.pid telemetry.psql telemetry.clock; do
     read -r process < $file && [ "/proc/$process/cwd" -ef . ] && kill -s KILL "$process"
 done 2> /dev/null
 """
@@ -90,7 +93,7 @@ def functions(place: Place, load_s: int, folder: str = "") -> str:
 
 def files(bin_directory: str) -> dict[str, str]:
     """Return the collector's files by name, to be written beside command.sh; with no folder of psql, only a host's."""
-    texts = {name: (SCRIPTS / name).read_text() for name in ("telemetry.sh", "telemetry.awk")}
+    texts = {name: (SCRIPTS / name).read_text() for name in ("telemetry.sh", "telemetry.awk", "telemetry.clock.sh")}
     texts |= {f"telemetry.{name}": " ".join(names_of(group)) for name, group in (("meminfo", "mem"), ("vmstat", "vm"))}
     return {**texts, **_session_files(bin_directory)} if bin_directory else texts
 

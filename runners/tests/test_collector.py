@@ -55,7 +55,7 @@ async def test_three_seconds_of_this_machine_are_noted_and_nothing_stays_behind(
     assert telemetry.remarks == (series.NO_SERVER,)  # its server is nowhere
     assert b"/nonexistent/bin/psql" in files[collector.ERROR_FILE]
     await bench.until(lambda: processes_in(bench.folder) == [])
-    assert not {"telemetry.pid", "telemetry.pause", "telemetry.end", "telemetry.psql"} & files.keys()
+    assert not {"telemetry.pid", "telemetry.pause", "telemetry.clock", "telemetry.end", "telemetry.psql"} & files.keys()
 
 
 async def test_a_run_without_telemetry_has_no_file_of_it(bench):
