@@ -14,7 +14,7 @@ from runners.server_settings.parameters import read_parameters
 MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
 KILOBYTE = 1024
 TRUTHS = ("may_create", "is_superuser", "is_monitor", "may_checkpoint", "is_standby")
-NUMBERS = ("version_num", "statements", "sessions", "other_tables")
+NUMBERS = ("version_num", "standbys", "statements", "sessions", "other_tables")
 SETTINGS = (
     "data_checksums",
     "fsync",
@@ -44,6 +44,7 @@ class Seen:
     is_monitor: bool | None = None
     may_checkpoint: bool | None = None
     is_standby: bool | None = None
+    standbys: int | None = None
     free_bytes: int | None = None
     statements: int | None = None
     sessions: int | None = None

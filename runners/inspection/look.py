@@ -35,7 +35,7 @@ SELECT row_to_json(r) FROM (SELECT
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser,
     (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_monitor') AS is_monitor,
     (SELECT bool_or(pg_has_role(oid, 'member')) FROM pg_roles WHERE rolname = 'pg_checkpoint') AS may_checkpoint,
-    pg_is_in_recovery() AS is_standby,
+    pg_is_in_recovery() AS is_standby, (SELECT count(*) FROM pg_stat_replication) AS standbys,
     (SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements' AND installed_version IS NOT NULL)
         AS statements,
     (SELECT json_object_agg(name, setting) FROM pg_settings WHERE name IN ('data_checksums', 'fsync',

@@ -22,6 +22,7 @@ from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
 from benchhub.bench.queue.form_times import WINDOW, window_of
 from benchhub.catalog.instances.applying import refusals, refusals_by_layer
+from benchhub.catalog.instances.standbys import refusals_to_load
 from benchhub.catalog.models import Configuration, Instance, PgBuild
 
 from .form import FIRST_STEPS, SeriesForm, StepForm, StepFormSet, design_of, treatments_of
@@ -184,6 +185,9 @@ class SeriesDraft:
             self.series.add_error("instance", sentence)
         if instance.host.hardware is None:
             self.series.add_error("instance", f"The hardware of {instance.host} is not known: choose it on its page.")
+        if values.get("loading") == Experiment.Loading.EACH:
+            for sentence in refusals_to_load(instance):
+                self.series.add_error("loading", sentence)
         driven = {"driver": instance.host, "path": _path(instance), "configuration": values["baseline"]}
         refusal = system_refusals(instance, driven).get("instance")
         if refusal and not self.series.errors.get("instance"):

@@ -17,6 +17,7 @@ ROW = {
     "is_monitor": None,
     "may_checkpoint": False,
     "is_standby": False,
+    "standbys": 1,
     "statements": 0,
     "sessions": 1,
     "other_tables": 0,
@@ -39,6 +40,7 @@ def test_a_look_is_read_as_the_server_and_df_say_it():
         is_monitor=None,
         may_checkpoint=False,
         is_standby=False,
+        standbys=1,
         free_bytes=5 * 1024**3,
         statements=0,
         sessions=1,
@@ -61,6 +63,7 @@ def test_a_log_in_that_failed_gives_its_message_and_the_databases_that_are_there
     ("changes", "name"),
     [
         ({"sessions": -5}, "sessions"),
+        ({"standbys": "1"}, "standbys"),
         ({"sessions": 10**30}, "sessions"),
         ({"sessions": 1e999}, "sessions"),
         ({"version_num": "160004"}, "version_num"),

@@ -1,7 +1,7 @@
 """A tuning series on somebody's server: its steps within what the owner grants, under one protocol."""
 
 import pytest
-from pytest_django.asserts import assertContains
+from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import Run, TuningSeries
@@ -42,3 +42,24 @@ def test_a_step_that_the_owner_does_not_grant_is_refused_beside_it(runner, their
 def test_a_step_of_the_operating_system_is_refused_there(runner, theirs, workload):
     answer = runner.post(PLAN, form_of(theirs, workload, ("swap", "", "vm.swappiness = 1")))
     assertContains(answer, "Settings of the operating system are changed for clusters of BenchHub")
+
+
+@pytest.mark.parametrize(
+    ("sight", "sentence"),
+    [
+        ({"is_standby": True}, "theirs is a standby, whose data set is loaded on its primary"),
+        ({"standbys": 2}, "theirs has 2 standbys, and to load anew for each run would measure a server that is still"),
+    ],
+)
+def test_on_a_standby_or_beside_one_no_data_set_is_loaded_for_each_run(runner, theirs, workload, sight, sentence):
+    Inspection.objects.filter(instance=theirs).update(sight=sight)
+    answer = runner.post(NEW, {**form_of(theirs, workload, MEMORY), "loading": "each", "queue": "1"})
+    assertContains(answer, sentence)
+    assertNotContains(runner.post(PLAN, form_of(theirs, workload, MEMORY)), sentence)
+    assert not TuningSeries.objects.exists() and not Run.objects.exists()
+
+
+def test_without_a_standby_a_data_set_is_loaded_for_each_run_of_a_series(runner, theirs, workload):
+    Inspection.objects.filter(instance=theirs).update(sight={"is_standby": False, "standbys": 0})
+    runner.post(NEW, {**form_of(theirs, workload, MEMORY), "loading": "each", "queue": "1"})
+    assert TuningSeries.objects.count() == 1
