@@ -11,7 +11,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONSAFEPATH PYTHONWARNINGS PYTHONOPTIMIZE PYTH
 
 .PHONY: help demo stop test check clean venv venv-dev bench-overhead bench-memory bench-pages bench-pricing bench-fleet
 .PHONY: bench-search bench-decide bench-coverage bench-tatp bench-api bench-log bench-slow bench-warehouse bench-telemetry
-.PHONY: test-api test-whole test-matrix check-types check-security check-others bench-viewers faults faults-clusters faults-servers soak pictures openapi sbom
+.PHONY: test-api test-whole test-matrix check-types check-security check-others bench-viewers faults faults-clusters faults-servers faults-settings soak pictures openapi sbom
 
 help:
 	@echo "make demo         start BenchHub with a target of its own, measure, and serve until Ctrl-C"
@@ -27,6 +27,7 @@ help:
 	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make faults-servers   faults at any moment of runs that change somebody's server (FAULTS=200)"
+	@echo "make faults-settings  workers, jobs, servers and lines lost at each step of runs that change settings (SEEDS=200)"
 	@echo "make soak         random faults over 200 short runs on 8 hosts, within 10 minutes"
 	@echo "make pictures     take docs/pictures from the demonstration"
 	@echo "make bench-...    overhead, telemetry, log, memory, pages, pricing, fleet, search, decide, coverage, tatp, api, slow, viewers, warehouse: a peer or a limit"
@@ -118,6 +119,10 @@ faults-clusters: venv-dev
 # The same of runs that change settings of somebody's server.
 faults-servers: venv-dev
 	WHOLE=1 SERVER_FAULTS=$(or $(FAULTS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest runners/server_settings/tests/test_faults.py -q
+
+# The same by whole BenchHubs, whose worker and lines are lost as well; each line says how a run ended.
+faults-settings: venv-dev
+	SEEDS=$(or $(SEEDS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest tests/faults/test_settings.py -s
 
 # SEED=123 repeats the choice of faults.
 soak: venv

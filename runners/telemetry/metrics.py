@@ -124,6 +124,8 @@ METRICS = (
     Metric("wal_full_pages", "full pages", "1/s", "pg_stat_wal.wal_fpi", "rate", "WAL records"),
     Metric("wal_records", "records", "1/s", "pg_stat_wal.wal_records", "rate", "WAL records"),
     Metric("wal_buffers_full", "WAL buffers were full", "1/s", "pg_stat_wal.wal_buffers_full", "rate", "WAL records"),
+    Metric("wal_writes", "writes", "1/s", "pg_stat_wal.wal_write|pg_stat_io_wal.writes", "rate", "WAL writes"),
+    Metric("wal_syncs", "syncs", "1/s", "pg_stat_wal.wal_sync|pg_stat_io_wal.fsyncs", "rate", "WAL writes"),
     Metric(
         "checkpoint_written", "by checkpoints", "MB/s",
         "pg_stat_checkpointer.buffers_written|pg_stat_bgwriter.buffers_checkpoint", "rate", "Buffers written", PAGE_MB,
@@ -133,7 +135,7 @@ METRICS = (
         "Buffers written", PAGE_MB,
     ),
     Metric(
-        "backend_written", "by backends", "MB/s", "pg_stat_bgwriter.buffers_backend", "rate",
+        "backend_written", "by backends", "MB/s", "pg_stat_bgwriter.buffers_backend|pg_stat_io_backends.writes", "rate",
         "Buffers written", PAGE_MB,
     ),
     Metric(
@@ -173,7 +175,12 @@ DRIVER_PREFIX = "driver:"
 WAIT_PREFIX = "wait:"
 WAIT_PANEL, WAIT_UNIT, WAIT_GROUP = "Waits", "sessions", "wait"
 MOST_WAITS, OTHER_WAITS = 7, "others"
-VIEWS = ("pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal", "pg_stat_io")
+# The last two are parts of pg_stat_io (statements.py): what backends write, which pg_stat_bgwriter tells before 17, and
+# WAL, which pg_stat_wal tells before 18.
+VIEWS = (
+    *("pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal"),
+    *("pg_stat_io", "pg_stat_io_backends", "pg_stat_io_wal"),
+)
 SERVER_GROUPS = (*VIEWS, "activity", "wal", "replication")
 BY_NAME = {metric.name: metric for metric in METRICS}
 

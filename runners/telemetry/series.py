@@ -42,6 +42,8 @@ NO_SERVER = (
     " language plpgsql."
 )
 NO_MACHINE = "The machine of the server was not observed: only the driver's was, and PostgreSQL itself."
+NO_WAL = "PostgreSQL {} tells nothing of its WAL records, writes and syncs: 14 and newer versions do."
+WAL_SINCE = 140000
 CLOCK, COLLECTOR = "clock.server", "collector_cpu"
 NO_DISK = "The device of the data directory is not known, so disks are those of the machine."
 
@@ -160,7 +162,9 @@ def _remarks(log: Log) -> Iterator[str]:
         yield FULL
     if "pg" not in log.groups:
         yield NO_SERVER
-    elif "all" in log.places:
+    elif 0 < log.server_version < WAL_SINCE:
+        yield NO_WAL.format(log.server_version // 10000)
+    if "pg" in log.groups and "all" in log.places:
         yield NO_DISK
 
 

@@ -11,8 +11,13 @@ from runners.contract import OWN_STATEMENT
 
 from .metrics import VIEWS, names_of
 
-FILTERS = {"pg_stat_database": "WHERE datname = current_database()", "pg_stat_io": "WHERE object = 'relation'"}
-SUMMED = ("pg_stat_io",)
+FILTERS = {"pg_stat_database": "WHERE datname = current_database()"}
+# What is summed over which rows of pg_stat_io, which is read once.
+SUMMED = {
+    "pg_stat_io": "object = 'relation'",
+    "pg_stat_io_backends": "object = 'relation' AND backend_type NOT IN ('checkpointer', 'background writer')",
+    "pg_stat_io_wal": "object = 'wal'",
+}
 ANSWER_MS = 2000
 
 # Names of what is computed here, and how.
@@ -47,12 +52,13 @@ PERFORM set_config(name, 'none', false) FROM pg_settings WHERE name = 'stats_fet
 SELECT string_agg(p.part, ' || '' '' || ' ORDER BY place), string_agg(p.names, ' ' ORDER BY place) INTO part, names
 FROM (SELECT min(place) AS place, string_agg(view || '.' || name, ' ' ORDER BY place) AS names,
     format('coalesce((SELECT concat_ws('' '', %s) FROM pg_catalog.%I %s), %L)',
-        string_agg(format(value, name), ', ' ORDER BY place), view, filter, trim(repeat('- ', count(*)::int))) AS part
+        string_agg(format(value, name), ', ' ORDER BY place), relation, filter,
+        trim(repeat('- ', count(*)::int))) AS part
     FROM (VALUES
-{_wanted()}) AS wanted (place, view, name, filter, value)
-    JOIN pg_catalog.pg_attribute ON attrelid = to_regclass('pg_catalog.' || view) AND attname = name
+{_wanted()}) AS wanted (place, relation, view, name, filter, value)
+    JOIN pg_catalog.pg_attribute ON attrelid = to_regclass('pg_catalog.' || relation) AND attname = name
         AND NOT attisdropped AND has_table_privilege(attrelid, 'SELECT')
-    GROUP BY view, filter) AS p;
+    GROUP BY relation, filter) AS p;
 PERFORM set_config('benchhub.names', names, false);
 EXECUTE $sql$PREPARE sample(text) AS
 WITH {OWN_STATEMENT} a AS (SELECT state, backend_type, wait_event_type, wait_event FROM pg_stat_activity
@@ -70,13 +76,20 @@ EXECUTE sample(:'at');
 def _wanted() -> str:
     rows = [(view, name) for view in VIEWS for name in names_of(view)]
     return ",\n".join(
-        f"        ({place}, '{view}', '{name}', {_literal(FILTERS.get(view, ''))}, {_literal(_value(view))})"
+        f"        ({place}, '{_relation(view)}', '{view}', '{name}', {_literal(FILTERS.get(view, ''))},"
+        f" {_literal(_value(view))})"
         for place, (view, name) in enumerate(rows)
     )
 
 
+def _relation(view: str) -> str:
+    return "pg_stat_io" if view in SUMMED else view
+
+
 def _value(view: str) -> str:
-    return "coalesce(sum(%I)::text, '-')" if view in SUMMED else "coalesce(%I::text, '-')"
+    return (
+        f"coalesce((sum(%I) FILTER (WHERE {SUMMED[view]}))::text, '-')" if view in SUMMED else "coalesce(%I::text, '-')"
+    )
 
 
 def _literal(text: str) -> str:

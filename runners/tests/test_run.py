@@ -165,6 +165,9 @@ async def test_the_telemetry_of_a_run_sees_machine_and_server_second_by_second(
     assert set(filter(None, values["wait:Timeout:PgSleep"])) == {1}
     assert ("io_writes" in values) == (major >= 16)
     assert ("wal_records" in values) == (major >= 14)
+    # pg_stat_io tells them where pg_stat_bgwriter (from 17 on) and pg_stat_wal (from 18 on) do not any more.
+    assert {"backend_written", "wal_writes", "wal_syncs"} <= values.keys()
+    assert sum(filter(None, values["wal_writes"])) > 0
     collector_shares = [share for share in values["collector_cpu"] if share is not None]
     assert collector_shares and max(collector_shares) < 0.5  # 0 where it took less than the clock tells
     assert not [name for name in outputs.files if name in ("telemetry.pid", "telemetry.psql", "telemetry.now")]

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import pytest
 
@@ -180,3 +181,18 @@ def test_each_metric_has_one_name_and_a_source_that_can_be_read():
         assert all("." in name for names in alternatives(metric.source) for name in names), metric
         assert bool(metric.base) == (metric.derivation in ("share", "ratio")), metric
         assert len(metric.name) <= 40 and len(metric.unit) <= 12
+
+
+@pytest.mark.parametrize(("version", "remarks"), [(130014, (series.NO_WAL.format(13),)), (140000, ()), (180004, ())])
+def test_a_server_too_old_to_tell_of_wal_gets_a_remark(version, remarks):
+    log = LOG.replace(": cpu", f"server {version}\n: cpu", 1)
+    assert series.read(log.encode(), STEPS, 3).remarks == remarks
+
+
+def test_what_backends_write_is_read_of_wherever_this_version_tells_it():
+    name = "pg_stat_io_backends.writes"
+    log = LOG.replace("pg_stat_bgwriter.checkpoints_timed", name)
+    log = re.sub(r"(?m)^(pg 10(\d) \d+) 3 ", lambda found: f"{found[1]} {12_500 * int(found[2])} ", log)
+    values = by_name(series.read(log.encode(), STEPS, 3))
+    assert values["backend_written"] == pytest.approx((102.4, 102.4, 102.4))
+    assert "wal_writes" not in values
