@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef, Sum
 from django.utils import timezone
 
-from benchhub.bench.models import Experiment, ExperimentSystem, Run, RunTally
+from benchhub.bench.models import EndedTally, Experiment, ExperimentSystem, Run, RunTally
 from benchhub.bench.models.states import State
 from benchhub.bench.queue.progress import expected_end, seconds_left, tallies
 from benchhub.bench.run_page.live import rates_of, slot, unit_of
@@ -70,19 +70,26 @@ def end_epoch_s(active: Sequence[Run]) -> int | None:
 
 
 def version(experiment: int) -> str:
-    """Return what changes with the page of an experiment, in three queries; none reads what the runs went through."""
+    """Return what changes with the page of an experiment; what has ended was counted where it did, however much it is.
+
+    None of the queries reads what the runs went through.
+    """
     rows = Experiment.objects.filter(pk=experiment).values_list(
         "name", "paused_at", "priority", "growth__steps", "growth__stopped"
     )
     runs = Run.objects.filter(experiment=experiment).order_by()
-    counts = runs.values_list("state").annotate(
-        Count("pk"), Count("cancel_asked_at"), Count("set_aside_at"),
-        Max("set_aside_at"), Max("started_at"), Max("ended_at"),
-    )  # fmt: skip
+    tallied = EndedTally.objects.filter(experiment=experiment).order_by().values_list("state")
+    # What they took tells a run that has ended anew from one that had ended so before.
+    ended = [row for row in tallied.annotate(Sum("runs"), Sum("taken")) if row[1]]
+    unfinished = (
+        runs.unfinished().values_list("state").annotate(Count("pk"), Count("cancel_asked_at"), Max("started_at"))
+    )
+    aside = runs.filter(set_aside_at__isnull=False).aggregate(Count("pk"), Max("set_aside_at"))
     # Those under way, and those that were given back.
     moved = runs.unfinished().exclude(state=State.QUEUED, reason="").order_by("pk")
     moved_rows = list(moved.values_list("pk", "state", "reason", "watch__contact_error"))
-    return version_of(list(rows), sorted(counts, key=itemgetter(0)), moved_rows, slot())
+    counts = [sorted(states, key=itemgetter(0)) for states in (ended, unfinished)]
+    return version_of(list(rows), counts, sorted(aside.items()), moved_rows, slot())
 
 
 def _systems(experiment: int) -> list[int]:

@@ -3,12 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from benchhub.bench import testing
-from benchhub.bench.models import LiveLog, Run, Watch
+from benchhub.bench.models import EndedTally, LiveLog, Run, Watch
+from benchhub.bench.queue import queue
 from benchhub.reports.experiments import live
 from benchhub.ui import feeds
 from benchhub.ui.feeds import VERSION, Feeds
@@ -129,3 +132,31 @@ def test_a_version_is_another_one_after_each_move_of_a_run(running):
     assert given_back != before
     testing.ended(running.experiment.runs.get(repeat=2), "failed", "it broke")
     assert live.version(running.experiment_id) not in (before, given_back)
+
+
+def test_a_version_is_another_one_where_a_run_ends_again_as_before_or_is_set_aside(running):
+    failed = running.experiment.runs.get(repeat=2)
+    testing.ended(failed, "failed", "it broke")
+    versions = [live.version(running.experiment_id)]
+    queue.run_again(Run.objects.filter(pk=failed.pk))
+    versions.append(live.version(running.experiment_id))
+    failed.refresh_from_db()
+    begun_at = timezone.now() - timedelta(seconds=7)
+    for state in ("reserved", "starting", "running"):
+        Run.objects.filter(pk=failed.pk).update(state=state, started_at=begun_at)
+    Run.objects.filter(pk=failed.pk).update(state="failed", ended_at=begun_at + timedelta(seconds=3))
+    versions.append(live.version(running.experiment_id))
+    Run.objects.filter(pk=failed.pk).update(set_aside_at=timezone.now())
+    versions.append(live.version(running.experiment_id))
+    assert len(set(versions)) == len(versions)
+    EndedTally.objects.all().fold()
+    assert live.version(running.experiment_id) == versions[-1]
+
+
+def test_a_version_reads_of_the_runs_only_those_under_way_or_waiting_or_set_aside(running):
+    with CaptureQueriesContext(connection) as queries:
+        live.version(running.experiment_id)
+    of_runs = [query["sql"] for query in queries if 'FROM "bench_run"' in query["sql"]]
+    assert of_runs
+    assert all("state" in sql.partition("WHERE")[2] or "IS NOT NULL" in sql for sql in of_runs)
+    assert len(queries) == 5
