@@ -252,18 +252,28 @@ def _asked(address: str) -> tuple[float, float]:
 
 
 def _ticked() -> tuple[float, float]:
-    """Return the median and the worst milliseconds in which due runs are looked for, and undo what was reserved."""
-    from django.db import transaction
+    """Return the median and the worst milliseconds in which due runs are looked for, and undo what was reserved.
+
+    Tell how many runs a tick starts, by how many statements and how much CPU of the worker.
+    """
+    from django.db import connection, transaction
+    from django.test.utils import CaptureQueriesContext
 
     from benchhub.bench.additions import due
 
-    times_ms = []
+    times_ms, starts, cpu_ms = [], 0, []
     for _ in range(REQUESTS + 1):
-        begun_s = time.perf_counter()
+        begun_s, begun_cpu_s = time.perf_counter(), time.process_time()
         with transaction.atomic():
-            due.reserve()
+            starts = len(due.reserve())
             transaction.set_rollback(True)
         times_ms.append(1000 * (time.perf_counter() - begun_s))
+        cpu_ms.append(1000 * (time.process_time() - begun_cpu_s))
+    with CaptureQueriesContext(connection) as queries, transaction.atomic():
+        due.reserve()
+        transaction.set_rollback(True)
+    cpu = f"{statistics.median(cpu_ms[1:]):.0f} ms of CPU (best {min(cpu_ms[1:]):.0f})"
+    print(f"  a tick: {starts} starts, {len(queries)} statements, {cpu}")
     return statistics.median(times_ms[1:]), max(times_ms[1:])
 
 

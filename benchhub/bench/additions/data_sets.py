@@ -34,7 +34,8 @@ def _put_before(run: Run, _experiment: Experiment) -> int:
 @transaction.atomic
 def put_before(run: Run) -> int:
     """Put what prepares the run's system before it, unless a load before it waits already; returns how many runs."""
-    experiment = Experiment.objects.select_for_update().get(pk=run.experiment_id)
+    # Its key does not change: whoever has a run of it locked, and refers to it, need not wait for this.
+    experiment = Experiment.objects.select_for_update(no_key=True).get(pk=run.experiment_id)
     # Read again under the lock: another load may have moved it since, or another worker started it.
     queued_run = Run.objects.queued().filter(pk=run.pk).select_related("system__instance").first()
     if queued_run is None or _has_load_before(queued_run):

@@ -14,10 +14,10 @@ from django.db import connection, transaction
 from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce, Now
 
-from benchhub.bench.models import Attempt, ExperimentSystem, Hold, Promise, Run, Tenancy
+from benchhub.bench.models import Attempt, Hold, Promise, Run, Tenancy
 from benchhub.catalog.models.moments import interval
 
-from . import gates
+from . import gates, tenancies
 
 AWAY_SERVER = "The host of its server is away, or refuses BenchHub, so that nothing was begun."
 LOCK = 4_846_214_913  # promises are written by one worker at a time; any number that nothing else locks
@@ -84,7 +84,7 @@ class _Free:
         is_lost = Q(run__watch__unreachable_since__isnull=False)
         lost = Hold.objects.filter(is_lost).values_list("resource", flat=True)
         occupied = {run.experiment_id for run in runs if run.gate_occupied}
-        instances, left_s = (_instances(occupied), _left_s()) if occupied else ({}, {})
+        instances, left_s = (tenancies.instances_of(occupied), _left_s()) if occupied else ({}, {})
         return cls(_now(), dict(_expected_ends()), frozenset(lost) | _away(runs), instances, left_s)
 
     def needs(self, run: Any) -> dict[str, datetime]:
@@ -121,15 +121,6 @@ def _now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
         return cast(datetime, cursor.fetchone()[0])
-
-
-def _instances(experiments: Iterable[int]) -> dict[int, list[int]]:
-    """Return the instances by experiment."""
-    rows = ExperimentSystem.objects.filter(experiment__in=experiments).order_by("experiment", "system__instance")
-    instances: dict[int, list[int]] = {}
-    for experiment, instance in rows.values_list("experiment", "system__instance").distinct():
-        instances.setdefault(experiment, []).append(instance)
-    return instances
 
 
 def _left_s() -> dict[int, dict[int, float]]:

@@ -24,7 +24,7 @@ from benchhub.bench.models.states import ACTIVE, FINAL, State, may_move
 from benchhub.bench.webhooks import notices
 from benchhub.catalog.models.moments import has_passed, interval
 
-from . import canary, exclusive, gates, promises, tenancies
+from . import canary, exclusive, gates, promises, reserving, tenancies
 
 logger = logging.getLogger(__name__)
 
@@ -32,24 +32,10 @@ LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RESERVED_JUST_NOW = timedelta(seconds=5)
 # The warehouse is away: that says nothing of the row at hand, and the next one would fare no better.
 AWAY = (OperationalError, InterfaceError)
-FRESH_WATCH = {
-    "next_look_at": Now(),
-    "last_contact_at": None,
-    "contact_error": "",
-    "unreachable_since": None,
-    "step": "",
-    "progress_offset": 0,
-    "out_offset": 0,
-    "live_tps": None,
-}
 
 
 class StaleFenceError(Exception):
     """Somebody else has claimed the run since: what this worker knows is old, and nothing was written."""
-
-
-class ShutError(Exception):
-    """Something that happened a moment ago keeps the run from starting; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +68,8 @@ def reserve(drivers: Sequence[int] | None = None) -> list[int]:
     judge_canaries()
     tenancies.end()
     end_rests()
-    action = "reserve a run of it"
     runs = _next_of_each(gates.free_drivers() if drivers is None else drivers)
-    keys = [run.pk for run in runs if or_pause(run.experiment, partial(_reserve, run), action)]
+    keys = _reserve(runs)
     promises.renew()
     return keys
 
@@ -106,31 +91,38 @@ def _next_of_each(drivers: Sequence[int]) -> list[Run]:
     )
 
 
-def _reserve(run: Run, _: Experiment) -> bool:
-    if run.cancel_asked_at:
-        return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
-    if reason := _missing_data_set(run):
-        return _fail_unprepared(run, reason)
+def _reserve(runs: Sequence[Run]) -> list[int]:
+    """End those that cannot start any more, and reserve the others; returns the keys of both.
+
+    All together, in one transaction; if that fails, each in one of its own.
+    """
+    action, unprepared = "reserve a run of it", reserving.unprepared(runs)
+    ending = [run for run in runs if run.cancel_asked_at or run.pk in unprepared]
+    ended = [run.pk for run in ending if or_pause(run.experiment, partial(_end_unstarted, run), action)]
+    others = [run for run in runs if run.pk not in {run.pk for run in ending}]
     try:
         with transaction.atomic():
-            Hold.objects.bulk_create(Hold(resource=key, run=run) for key in gates.resources(run.system))
-            row = Run.objects.select_for_update().get(pk=run.pk, state=State.QUEUED)
-            if run.experiment.failure_policy != Experiment.FailurePolicy.CONTINUE:
-                _refuse_where_shut(run)
-            if not tenancies.take(row):
-                raise ShutError
-            move(row, State.RESERVED)
-            Watch.objects.update_or_create(run=row, defaults=dict(FRESH_WATCH))
-    except (IntegrityError, Run.DoesNotExist, ShutError):
-        return False  # another worker was first, another driver's run holds the server, or a gate has just shut
-    return True
+            return ended + reserving.take(others)
+    except AWAY:
+        raise
+    except Exception:
+        logger.exception("Runs cannot be reserved together: each is tried alone")
+    return ended + [run.pk for run in others if or_pause(run.experiment, partial(_reserve_alone, run), action)]
 
 
-def _refuse_where_shut(run: Run) -> None:
-    """Ask again when the hosts are ours: what ended on them a moment ago may have been one failure too many."""
-    # In this order: what another worker pauses between the two has either tripped already or is seen as paused.
-    if Experiment.objects.tripped().filter(pk=run.experiment_id).exists() or why_not_now(run):
-        raise ShutError
+def _end_unstarted(run: Run, _: Experiment) -> bool:
+    if run.cancel_asked_at:
+        return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
+    reason = _missing_data_set(run)
+    return _fail_unprepared(run, reason) if reason else _reserve_alone(run, run.experiment)
+
+
+def _reserve_alone(run: Run, _: Experiment) -> bool:
+    try:
+        with transaction.atomic():
+            return bool(reserving.take([run]))
+    except IntegrityError:
+        return False  # another worker was first
 
 
 def slept_over(run: Run) -> str:

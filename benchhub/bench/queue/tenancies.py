@@ -5,12 +5,13 @@ One that is paused keeps it until another, that needs other data, begins there.
 
 from __future__ import annotations
 
-from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from benchhub.bench.models import Experiment, Run, Tenancy
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q
+
+from benchhub.bench.models import Experiment, ExperimentSystem, Run, Tenancy
 from benchhub.bench.models.states import ACTIVE
-from benchhub.catalog.models import Instance
 
 from . import gates
 
@@ -25,27 +26,76 @@ def end() -> None:
     Tenancy.objects.exclude(has_begun & (Exists(runs.unfinished()) | is_growing)).delete()
 
 
-def take(run: Run) -> bool:
-    """Make all instances of the run's experiment its own; False where another has just begun on one of them.
+def take(runs: Sequence[Run]) -> list[Run]:
+    """Make all instances of the runs' experiments their own; return the runs whose experiment has its own by then.
 
-    The caller's transaction holds it. Those that it may come between lose theirs: their data are loaded anew.
+    The caller's transaction holds it. Those that they may come between lose theirs: their data are loaded anew.
     """
-    experiment = run.experiment
-    if Tenancy.objects.filter(experiment=experiment).exists():
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    if gates.is_taken(run):
-        return False
-    instances = list(Instance.objects.filter(system__experimentsystem__experiment=experiment).distinct())
-    _disturbed(experiment).filter(instance__in=instances).delete()
-    Tenancy.objects.bulk_create(Tenancy(instance=instance, experiment=experiment) for instance in instances)
-    return True
+    experiments = {run.experiment_id for run in runs}
+    owning = _owning(experiments)
+    if experiments - owning:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        owning = _owning(experiments)  # read again under the lock
+        instances = instances_of(experiments - owning)
+        for beginning in _apart([run for run in runs if run.experiment_id not in owning], instances):
+            owning |= _begin(beginning, instances)
+    return [run for run in runs if run.experiment_id in owning]
 
 
-def _disturbed(experiment: Experiment) -> QuerySet[Tenancy]:
-    """Return the tenancies whose data the experiment is going to change; those that share its data stay."""
-    each, others = Experiment.Loading.EACH, Tenancy.objects.exclude(experiment=experiment)
-    if experiment.loading == each or experiment.runs.queued().filter(kind=Run.Kind.LOAD).exists():
-        return others
-    return others.filter(~Q(experiment__recipe_digest=experiment.recipe_digest) | Q(experiment__loading=each))
+def instances_of(experiments: Iterable[int]) -> dict[int, list[int]]:
+    """Return the instances by experiment."""
+    rows = ExperimentSystem.objects.filter(experiment__in=experiments).order_by("experiment", "system__instance")
+    instances: dict[int, list[int]] = {}
+    for experiment, instance in rows.values_list("experiment", "system__instance").distinct():
+        instances.setdefault(experiment, []).append(instance)
+    return instances
+
+
+def _owning(experiments: Collection[int]) -> set[int]:
+    return set(Tenancy.objects.filter(experiment__in=experiments).values_list("experiment", flat=True))
+
+
+def _apart(runs: Sequence[Run], instances: Mapping[int, Sequence[int]]) -> Iterator[list[Run]]:
+    """Yield the runs in groups whose experiments have no instance in common: who has waits until the other has begun.
+
+    The order of the runs holds: an experiment is in no group before one with which it has an instance in common.
+    """
+    rest = list(runs)
+    while rest:
+        owners: dict[int, int] = {}
+        group, later = [], []
+        for run in rest:
+            own = instances.get(run.experiment_id, ())
+            tenants = {owners.setdefault(instance, run.experiment_id) for instance in own}
+            (group if tenants <= {run.experiment_id} else later).append(run)
+        yield group
+        rest = later
+
+
+def _begin(runs: Sequence[Run], instances: Mapping[int, Sequence[int]]) -> set[int]:
+    """Let the experiments begin that no other keeps from it, all at once; returns their keys."""
+    occupied = gates.taken_keys([run.pk for run in runs])
+    experiments = {run.experiment_id: run.experiment for run in runs if run.pk not in occupied}
+    owners = {instance: experiment for key, experiment in experiments.items() for instance in instances.get(key, ())}
+    _disturb(owners)
+    Tenancy.objects.bulk_create(
+        Tenancy(instance_id=instance, experiment=experiment) for instance, experiment in owners.items()
+    )
+    return set(experiments)
+
+
+def _disturb(owners: Mapping[int, Experiment]) -> None:
+    """Give up the tenancies whose data these experiments, by instance, are going to change; who shares it stays."""
+    each, loads = Experiment.Loading.EACH, Run.objects.queued().filter(kind=Run.Kind.LOAD)
+    loading = set(loads.filter(experiment__in=owners.values()).values_list("experiment", flat=True))
+    others = Tenancy.objects.filter(instance__in=owners).select_related("experiment")
+    disturbed = [
+        tenancy.pk
+        for tenancy, owner in ((tenancy, owners[tenancy.instance_id]) for tenancy in others)
+        if each in (owner.loading, tenancy.experiment.loading)
+        or owner.pk in loading
+        or tenancy.experiment.recipe_digest != owner.recipe_digest
+    ]
+    if disturbed:
+        Tenancy.objects.filter(pk__in=disturbed).delete()

@@ -12,14 +12,15 @@ from .statements import (
     gated,
     has_apart,
     is_open,
-    is_taken,
     keys_of_next,
     keys_without_data,
     next_contended,
+    open_keys,
+    taken_keys,
 )
 
 __all__ = [
     "ALIKE", "ALL_SYSTEMS", "APART_SYSTEMS", "CONTENTION", "GATES", "MARGIN_S", "Gate", "candidates", "free_drivers",
-    "gated", "has_apart", "host_resources", "hosts", "in_force", "is_open", "is_taken", "keys_of_next",
-    "keys_without_data", "needed", "next_contended", "ready", "resources", "sentences", "with_gates",
+    "gated", "has_apart", "host_resources", "hosts", "in_force", "is_open", "keys_of_next", "keys_without_data",
+    "needed", "next_contended", "open_keys", "ready", "resources", "sentences", "taken_keys", "with_gates",
 ]  # fmt: skip

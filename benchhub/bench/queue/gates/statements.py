@@ -129,14 +129,19 @@ def keys_without_data(drivers: Sequence[int]) -> list[int]:
 
 def is_open(run: Run) -> bool:
     """Tell whether no gate keeps the run from starting. Held hosts do not count: the run itself may hold them."""
+    return bool(open_keys([run.pk]))
+
+
+def open_keys(keys: Sequence[int]) -> set[int]:
+    """Return the keys of those of these runs that are open, as `is_open` tells of one."""
     statement, values = _statement_of_open()
-    return bool(_rows(f"SELECT 1 FROM ({statement}) AS open_run(id) WHERE id = %s", (*values, run.pk)))
+    return set(_keys((f"SELECT id FROM ({statement}) AS open_run(id) WHERE id = ANY(%s)", (*values, list(keys)))))
 
 
-def is_taken(run: Run) -> bool:
-    """Tell whether the data set that the run needs has come to belong to another experiment."""
+def taken_keys(keys: Sequence[int]) -> set[int]:
+    """Return the keys of those of these runs whose data set has come to belong to another experiment."""
     statement, values = _statement_of_taken()
-    return bool(_rows(f"SELECT 1 FROM ({statement}) AS taken_run(id) WHERE id = %s", (*values, run.pk)))
+    return set(_keys((f"SELECT id FROM ({statement}) AS taken_run(id) WHERE id = ANY(%s)", (*values, list(keys)))))
 
 
 def gated(keys: Sequence[int]) -> RawQuerySet[Any]:
