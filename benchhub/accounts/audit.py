@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from benchhub.ui.acts import detail
 
-from .devices import device
+from .devices import AGE, device
 from .models import Entry
 
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
@@ -116,6 +116,12 @@ def _from_place(request: HttpRequest | None) -> Q:
     """Return the condition for entries from the same place as a request."""
     network = _network(request, PLACE_BITS)
     return Q(origin__range=(str(network[0]), str(network[-1]))) if network else Q(origin=None)
+
+
+def has_signed_in_here(request: HttpRequest | None, username: str) -> bool:
+    """Tell whether somebody of this name has signed in from the same place before."""
+    entries = Entry.objects.filter(_from_place(request), action=SIGN_IN, at__gt=Now() - AGE)
+    return origin(request) is not None and entries.filter(username__iexact=clean_name(username)).exists()
 
 
 def _network(

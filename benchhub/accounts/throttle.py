@@ -1,4 +1,8 @@
-"""Guessing passwords takes too long: failed sign-ins are counted in the warehouse, whichever process answers."""
+"""Guessing passwords takes too long: failed sign-ins are counted in the warehouse, whichever process answers.
+
+Nobody keeps a user out by guessing wrong on purpose, where the user is known: by the open session, by the browser, or by
+having signed in from that place. What fails there is counted alone, and waits for nobody else's guesses.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +36,30 @@ def throttled_for_s(request: HttpRequest | None, username: str) -> int:
     """Return in how many seconds the next attempt is looked at; 0 where this one is.
 
     Too much may have failed of the name from here since it last succeeded, from here, or of the name. Where the user
-    has signed in with the same browser before, only what failed with that browser counts.
+    is known, only what failed of the name in that session, with that browser or from that place counts.
     """
     failures = Failure.objects.filter(at__gt=Now() - audit.WINDOW)
     name_failures = failures.filter(name_digest=_digest(username))
-    if key := device(request, audit.clean_name(username)):
+    if key := _own_key(request, username):
         return _seconds_full(name_failures.filter(device=key), MOST_OF_BOTH)
     place = audit.place(request)
+    seconds = _seconds_full(name_failures.filter(place=place), MOST_OF_BOTH)
+    if audit.has_signed_in_here(request, username):
+        return seconds
     return max(
-        _seconds_full(name_failures.filter(place=place), MOST_OF_BOTH),
+        seconds,
         _seconds_full(failures.filter(place=place), audit.MOST_OF_PLACE),
         _seconds_full(name_failures, MOST_OF_NAME),
     )
+
+
+def _own_key(request: HttpRequest | None, username: str) -> str:
+    """Return by which key the attempts of a session or browser of the user are counted; empty for a stranger's."""
+    name = audit.clean_name(username)
+    user = getattr(request, "user", None)
+    if request and user and user.is_authenticated and user.get_username() == name:
+        return salted_hmac("benchhub.session", request.session.session_key or "", algorithm="sha256").hexdigest()[:32]
+    return device(request, name)
 
 
 def _seconds_full(failures: QuerySet[Failure], most: int) -> int:
@@ -97,12 +113,14 @@ def password_field(*, required: bool = True, help_text: str = "") -> forms.CharF
 def in_turn(request: HttpRequest | None, username: str) -> Iterator[bool]:
     """Let the attempts of one place follow each other, so that each is counted before the next is checked.
 
-    Yields False if another attempt with the same name from the same place is under way.
+    Yields False if another attempt with the same name from the same session, browser or place is under way. Whoever is
+    known has a turn of their own: crowds of guesses from the same place do not hold it up.
     """
-    place = audit.place(request)
+    place, key = audit.place(request), _own_key(request, username)
     with transaction.atomic():
-        is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {audit.clean_name(username).lower()} {place}")
-        if is_alone:
+        name = audit.clean_name(username).lower()
+        is_alone = _lock("pg_try_advisory_xact_lock", f"sign in {name} {key or place}")
+        if is_alone and not key and not audit.has_signed_in_here(request, username):
             _lock("pg_advisory_xact_lock", f"sign in {place}")
         yield is_alone
 
@@ -127,7 +145,7 @@ def _succeeded(request: HttpRequest, user: Any, **_: Any) -> None:
 
 def _count(request: HttpRequest | None, username: str) -> None:
     """Note a failure, and remove those that count no more. A flood pushes out old ones and locks nobody out."""
-    key = device(request, audit.clean_name(username))
+    key = _own_key(request, username)
     Failure.objects.create(name_digest=_digest(username), place=audit.place(request), device=key)
     rows = Failure.objects.order_by("-pk")
     surplus = rows.values_list("pk", flat=True)[MOST_KEPT : MOST_KEPT + 1].first() or 0

@@ -92,6 +92,93 @@ def test_of_forty_guesses_at_one_moment_no_more_are_checked_than_one_after_the_o
     assert Entry.objects.filter(action=audit.FAILED).count() == Failure.objects.count() == len(checked)
 
 
+def in_crowd(guess, right):
+    """Return what a right attempt comes to in the middle of 40 guesses at one moment, and the guesses' answers."""
+
+    def closing(act):
+        try:
+            return act()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        acts = [lambda number=number: guess(number) for number in range(40)]
+        acts.insert(20, right)
+        answers = list(pool.map(closing, acts))
+    return answers.pop(20), answers
+
+
+def crowd_member(number):
+    """Return an attempt of the same place: each other one at rosa, the others at ever new names."""
+    return attempt(Client(), WRONG if number % 2 else {"username": f"nobody {number}", "password": "x"})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_browser_of_before_is_let_in_amid_forty_guesses_from_its_own_place():
+    get_user_model().objects.create_user("rosa", password=PASSWORD)
+    browser = Client()
+    attempt(browser, RIGHT)
+    browser.post(reverse("logout"))
+    answer, guesses = in_crowd(crowd_member, lambda: attempt(browser, RIGHT))
+    assert answer == "in"
+    assert sum("do not match" in guess for guess in guesses) <= audit.MOST_OF_PLACE + throttle.MOST_OF_BOTH
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_place_of_before_is_let_in_amid_forty_guesses_at_others_from_there_and_at_the_name_elsewhere():
+    get_user_model().objects.create_user("rosa", password=PASSWORD)
+    attempt(Client(), RIGHT)
+    Failure.objects.bulk_create(
+        Failure(name_digest=throttle._digest("rosa"), place=f"192.0.2.{number}/32")
+        for number in range(throttle.MOST_OF_NAME)
+    )
+    answer, guesses = in_crowd(
+        lambda number: attempt(Client(), {"username": f"nobody {number}", "password": "x"}),
+        lambda: attempt(Client(), RIGHT),
+    )
+    assert answer == "in"
+    assert sum("do not match" in guess for guess in guesses) == audit.MOST_OF_PLACE
+    assert throttle.REFUSED in attempt(Client(REMOTE_ADDR="198.51.100.1"), RIGHT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_is_signed_in_types_the_own_password_amid_forty_guesses_from_the_same_place():
+    rosa = get_user_model().objects.create_user("rosa", password=PASSWORD)
+    session = Client()
+    session.force_login(rosa)
+    new = {"old_password": PASSWORD, "new_password1": "another long engine", "new_password2": "another long engine"}
+    answer, _ = in_crowd(crowd_member, lambda: session.post(reverse("password-change"), new).status_code)
+    assert answer == 302
+    rosa.refresh_from_db()
+    assert rosa.check_password("another long engine")
+
+
+def test_guesses_from_a_place_of_before_are_throttled_by_name(rosa):
+    assert attempt(Client(), RIGHT) == "in"
+    for _ in range(throttle.MOST_OF_BOTH):
+        assert "do not match" in attempt(Client(), WRONG)
+    assert throttle.REFUSED in attempt(Client(), RIGHT)
+
+
+def test_a_place_is_of_before_for_who_signed_in_there_alone(rosa):
+    get_user_model().objects.create_user("olaf", password=PASSWORD)
+    attempt(Client(), {"username": "olaf", "password": PASSWORD})
+    for number in range(audit.MOST_OF_PLACE):
+        attempt(Client(), {"username": f"nobody {number}", "password": "x"})
+    assert throttle.REFUSED in attempt(Client(), RIGHT)
+    assert attempt(Client(), {"username": "olaf", "password": PASSWORD}) == "in"
+
+
+def test_guesses_in_an_open_session_are_throttled_whatever_place_they_come_from(rosa):
+    session = Client()
+    session.force_login(rosa)
+    new = {"new_password1": "another long engine", "new_password2": "another long engine"}
+    for number in range(throttle.MOST_OF_BOTH):
+        session.post(reverse("password-change"), {"old_password": "x", **new}, REMOTE_ADDR=f"192.0.2.{number}")
+    answer = session.post(reverse("password-change"), {"old_password": PASSWORD, **new}, REMOTE_ADDR="198.51.100.1")
+    assert throttle.REFUSED in answer.content.decode()
+
+
 def test_a_session_lasts_twelve_hours_from_the_last_page_that_was_opened(client, rosa, settings):
     assert settings.SESSION_COOKIE_AGE == 12 * 3600
     client.force_login(rosa)

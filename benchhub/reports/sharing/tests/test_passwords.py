@@ -150,3 +150,19 @@ def test_of_forty_passwords_at_one_moment_five_are_checked(address):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(guess, range(40)))
     assert (answers.count("wrong"), answers.count("refused")) == (passwords.TRIES, 40 - passwords.TRIES)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reader_of_before_is_let_in_amid_forty_passwords_at_one_moment_from_the_same_place(address):
+    reader = Client()
+    assert attempt(reader, address, RIGHT) == "in"
+
+    def enter(number):
+        try:
+            return attempt(reader, address, RIGHT) if number == 20 else attempt(Client(), address)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(enter, range(41)))
+    assert (answers.pop(20), answers.count("wrong")) == ("in", passwords.TRIES)
