@@ -21,7 +21,10 @@ from typing import Any, TypeVar, cast
 
 MOST_CPU_S = 30
 MOST_MEMORY_BYTES = 2 << 30
-PARSERS = ["runners.job", "runners.probe", "runners.counters", "runners.telemetry.series", "runners.tools"]
+PARSERS = [
+    "runners.job", "runners.probe", "runners.counters", "runners.telemetry.series", "runners.tools",
+    "runners.clusters.visit", "runners.inspection.answer", "runners.builds.work",
+]  # fmt: skip
 
 T = TypeVar("T")
 

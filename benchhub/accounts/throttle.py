@@ -1,7 +1,7 @@
 """Guessing passwords takes too long: failed sign-ins are counted in the warehouse, whichever process answers.
 
-Nobody keeps a user out by guessing wrong on purpose, where the user is known: by the open session, by the browser, or by
-having signed in from that place. What fails there is counted alone, and waits for nobody else's guesses.
+Nobody keeps a user out by guessing wrong on purpose, where the user is known: by the open session, by the browser, or
+by having signed in from that place. What fails there is counted alone, and waits for nobody else's guesses.
 """
 
 from __future__ import annotations

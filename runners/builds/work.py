@@ -14,6 +14,7 @@ from pathlib import Path
 
 from runners import probe
 from runners.clusters.visit import HostBusyError
+from runners.confinement import apart
 from runners.facts.texts import pairs
 from runners.job import COLLECT_TIMEOUT_S, Attempt, StartOutcome, attempt_script, sensible, start_files
 from runners.probe import Facts
@@ -86,7 +87,7 @@ async def collect(
     answer = await connections.run(target, command, timeout_s=COLLECT_TIMEOUT_S, most_bytes=most_bytes)
     head, _, content = answer.partition(b"\x1elog\n")
     with sensible(target, head):
-        sections = dict(read_sections(head))
+        sections = await apart(read_head, head)
         log, home = _log(sections, content), _home(sections, digest)
     if returncode != 0:
         ends = {"overdue": OVERDUE.format(order.deadline_s // 60), "overflow": OVERFLOW}
@@ -102,11 +103,19 @@ async def remove(connections: Connections, target: Target, attempt: Attempt, dig
     """
     command = _visit(attempt, "remove", digest)
     answer = await connections.run(target, command, timeout_s=VISIT_TIMEOUT_S, most_bytes=MOST_HEAD_BYTES)
-    sections = dict(read_sections(answer))
+    with sensible(target, answer):
+        sections = await apart(read_head, answer)
     if sections.get("refused") == "BUSY":
         raise HostBusyError
     if "refused" in sections:
         raise RemoteFailure(sections["refused"] or "The host refused, and did not say why.", None)
+
+
+def read_head(answer: bytes) -> dict[str, str]:
+    """Return the sections of an answer. Raises ValueError where they are longer than any honest host's."""
+    if len(answer) > MOST_HEAD_BYTES:
+        raise ValueError("This is longer than what a host says of a build.")
+    return dict(read_sections(answer))
 
 
 def values(order: Order) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from runners.confinement import apart
 from runners.contract import Cluster
 from runners.job import sensible
 from runners.os_settings.script import put_back_function
@@ -65,14 +66,18 @@ async def visit(
         target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
     with sensible(target, answer):
-        sections = dict(read_sections(answer))
-        sight = None if "refused" in sections else read_sight(sections, cluster.folder)
-    if sight:
+        sight = await apart(read_answer, answer, cluster.folder)
+    if isinstance(sight, Sight):
         return sight
-    if sections["refused"] == "BUSY":
+    if sight == "BUSY":
         raise HostBusyError
-    reason = sections["refused"][:LONGEST_REFUSAL]
-    raise RemoteFailure(reason or "The host refused, and did not say why.", None)
+    raise RemoteFailure(sight or "The host refused, and did not say why.", None)
+
+
+def read_answer(answer: bytes, folder: str) -> Sight | str:
+    """Return what a visit to the folder saw, or why the host refused. Raises as `read_sight`."""
+    sections = dict(read_sections(answer))
+    return sections["refused"][:LONGEST_REFUSAL] if "refused" in sections else read_sight(sections, folder)
 
 
 def read_sight(sections: Mapping[str, str], folder: str) -> Sight:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runners.confinement import apart
 from runners.ssh import Connections, Target
 
 from . import host, statements
@@ -116,7 +117,8 @@ async def host_snapshot(connections: Connections, target: Target, *, is_before: 
     """
     command = quiet_command() + HOST_COMMAND if is_before else HOST_COMMAND
     answer = await connections.run(target, command, timeout_s=SNAPSHOT_TIMEOUT_S, most_bytes=HOST_BYTES)
-    return dict(parse_snapshot(answer).host_last)
+    snapshot = await apart(parse_snapshot, answer)
+    return dict(snapshot.host_last)
 
 
 def _statements_delta(before: Snapshot, after: Snapshot, remarks: list[str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from runners.poolers import answer as pooler_answer
-from runners.readings import storable, whole
+from runners.readings import read_sections, storable, whole
 from runners.server_settings.parameters import read_parameters
 
 MOST_DATABASES, LONGEST_NAME, LONGEST_TEXT = 200, 200, 2000
@@ -56,6 +56,12 @@ class Seen:
     parameters: Mapping[str, Any] | None = None
     pooler: Mapping[str, Any] | None = None
     pooler_error: str = ""
+
+
+def read_answer(answer: bytes, user: str) -> Seen | str:
+    """Return what an answer to a user's look says, or why the host refused it. Raises as `read`."""
+    sections = dict(read_sections(answer))
+    return sections["refused"][:LONGEST_TEXT] if "refused" in sections else read(sections, user)
 
 
 def read(sections: Mapping[str, str], user: str) -> Seen:

@@ -11,12 +11,11 @@ from runners.contract import Endpoint, Pooler
 from runners.job import here_document, sensible
 from runners.password_file import password_lines
 from runners.poolers import script as pooler_script
-from runners.readings import read_sections
 from runners.server_settings.parameters import IN_FORCE_QUERY
 from runners.ssh import Connections, RemoteFailure, Target
 from runners.tools.shell import NEVER_IN_CLEAR, UNSET
 
-from .answer import LONGEST_TEXT, Seen, read
+from .answer import LONGEST_TEXT, Seen, read_answer
 
 SCRIPT = Path(__file__).parent.parent / "target" / "inspect.sh"
 TIMEOUT_S, CONNECT_TIMEOUT_S = 45.0, 10
@@ -74,11 +73,10 @@ async def look(connections: Connections, target: Target, place: Place, password:
         target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
     with sensible(target, answer):
-        sections = dict(read_sections(answer))
-        sight = None if "refused" in sections else await apart(read, sections, place.endpoint.user)
-    if sight is None:
-        raise RemoteFailure(sections["refused"][:LONGEST_TEXT], None)
-    return sight
+        seen = await apart(read_answer, answer, place.endpoint.user)
+    if isinstance(seen, str):
+        raise RemoteFailure(seen, None)
+    return seen
 
 
 def _text(place: Place, password: str | None) -> str:

@@ -24,7 +24,10 @@ import pytest
 import runners
 from conftest import WHOLE
 from runners import collection, counters, probe, readings, tools
+from runners.builds import work
+from runners.clusters import visit
 from runners.contract import Outputs
+from runners.inspection import answer as inspection
 from runners.telemetry import series
 from runners.telemetry.sysstat import placed as sysstat
 from runners.tests.backtracking import MOST_STEPS, example, parser, steps
@@ -234,6 +237,13 @@ PARSERS: dict[str, Callable[[str], Callable[[], object]]] = {
     "probe choices": lambda text: lambda: probe._choices(text),
     "probe sections": lambda text: lambda: list(readings.read_sections(text.encode())),
     "counters": lambda text: lambda: counters.parse_snapshot(text.encode()),
+    "visit": lambda text: lambda: visit.read_answer(f"\x1efolder\n/a\n\x1e{text}".encode(), "/a"),
+    "visit copies": lambda text: lambda: visit.read_answer(f"\x1efolder\n/a\n\x1ecopies\n{text}".encode(), "/a"),
+    "visit parameters": lambda text: (
+        lambda: visit.read_answer(f"\x1efolder\n/a\n\x1eparameters\n{text}".encode(), "/a")
+    ),
+    "server": lambda text: lambda: inspection.read_answer(f"\x1edatabases\n{text}\x1eerrors\n{text}".encode(), "x"),
+    "head of a build": lambda text: lambda: work.read_head(text.encode()[: work.MOST_HEAD_BYTES]),
     "look": lambda text: lambda: parse_look(text.encode()),
     "collection": lambda text: lambda: collection.parse_collected(text.encode(), 1000),
     "readings": lambda text: lambda: (readings.whole(text), readings.decimal(text)),

@@ -6,9 +6,10 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,6 +37,24 @@ PLACE = Place(Endpoint("loopback", "127.0.0.1", 1, "x", "x"), "/usr/bin", is_her
 CLUSTER = Cluster("/nonexistent/benchhub", "mark", "/usr/bin", "x")
 ORDER = work.Order(Recipe("tag", "REL_18_1", "file:///nonexistent"), 1, 60)
 
+# What a visit to a cluster with settings, libraries and copies answers.
+TOLD = "".join(
+    f"\x1e{name}\n{text}\n"
+    for name, text in {
+        "folder": CLUSTER.folder,
+        "version": "18",
+        "processes": "4711",
+        "kilobytes": "40960",
+        "settings": "\n".join(
+            f'{{"name": "{name}", "setting": "4096", "unit": "kB"}}' for name in ("work_mem", "wal_buffers")
+        ),
+        "last_start": "fsync = on\nwork_mem = 4MB",
+        "libraries": "auto_explain pg_stat_statements",
+        "parameters": '{"work_mem": {"type": "integer", "unit": "kB", "least": "64", "most": "2147483647"}}',
+        "copies": f"{'0a' * 16} 2048\n{'1b' * 16} 4096",
+    }.items()
+)
+
 Ask = Callable[[Connections, Target], Awaitable[Any]]
 # Each command that a target may be asked to do. A new one is a line here.
 COMMANDS: dict[str, Ask] = {
@@ -50,6 +69,9 @@ COMMANDS: dict[str, Ask] = {
     "counters": lambda connections, target: counters.host_snapshot(connections, target, is_before=True),
     "look at a server": lambda connections, target: look(connections, target, PLACE, None),
     "cluster": lambda connections, target: visit(connections, target, CLUSTER, "work", "look", 5432),
+    "told by a cluster": lambda connections, target: visit(
+        cast(Connections, Teller(connections, TOLD)), target, CLUSTER, "work", "look", 5432
+    ),
     "tag of a build": lambda connections, target: tags.resolve(connections, target, ORDER.recipe),
     "end of a build": lambda connections, target: work.collect(connections, target, ATTEMPT, ORDER, 0),
     "removal of a build": lambda connections, target: work.remove(connections, target, ATTEMPT, ORDER.recipe.digest),
@@ -57,6 +79,18 @@ COMMANDS: dict[str, Ask] = {
     "observed": lambda connections, target: observer.end(connections, target, ATTEMPT),
     "examine": lambda connections, target: examine._examined(connections, asyncio.Semaphore(1), target, "work"),
 }
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Connections by which a target is asked to print a text, whatever command is meant for it."""
+
+    connections: Connections
+    text: str
+
+    async def run(self, target: Target, command: str, **options: Any) -> bytes:
+        del command
+        return await self.connections.run(target, f"cat <<'END'\n{self.text}\nEND", **{**options, "input": b""})
 
 
 class HastyConnections(Connections):
