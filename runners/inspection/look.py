@@ -73,10 +73,10 @@ async def look(connections: Connections, target: Target, place: Place, password:
         target, "exec /bin/sh -s", input=text.encode(), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
     with sensible(target, answer):
-        seen = await apart(read_answer, answer, place.endpoint.user)
-    if isinstance(seen, str):
-        raise RemoteFailure(seen, None)
-    return seen
+        sight = await apart(read_answer, answer, place.endpoint.user)
+    if isinstance(sight, str):
+        raise RemoteFailure(sight, None)
+    return sight
 
 
 def _text(place: Place, password: str | None) -> str:
