@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 
@@ -17,19 +19,36 @@ from .request import Headers, UnaskedError
 BEARER = "bearer "
 HASTE = {"connect_timeout": 2, "tcp_user_timeout": 2000, "options": "-c statement_timeout=1000"}
 
+SILENT = "The warehouse does not answer: try again later."
+# So long the warehouse is not asked after it has not answered.
+REST_S = 10
+
+
+@dataclass
+class Rest:
+    """Until when the warehouse is left alone, by the clock of this machine."""
+
+    until_s: float = 0
+
+
+_rest = Rest()
+
 
 def may_send(headers: Headers) -> bool:
     """Tell whether the sender is known. The view decides what they may do; this alone keeps strangers' bodies out.
 
     It is asked in the thread that reads and writes for all connections. Raises UnaskedError, soon, where the warehouse
-    does not answer.
+    does not answer, and at once for some seconds more: heads in a row would hold that thread for ever.
     """
+    if time.monotonic() < _rest.until_s:
+        raise UnaskedError(SILENT)
     try:
         _hasten(connection)
         return _is_somebody(headers)
     except OperationalError as error:
         connection.close()
-        raise UnaskedError("The warehouse does not answer: try again later.") from error
+        _rest.until_s = time.monotonic() + REST_S
+        raise UnaskedError(SILENT) from error
 
 
 def _hasten(wrapper: BaseDatabaseWrapper) -> None:

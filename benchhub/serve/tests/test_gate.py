@@ -23,6 +23,7 @@ HASTEN = gate._hasten
 def connection_of_the_test(monkeypatch):
     monkeypatch.setattr(gate, "close_old_connections", lambda: None)
     monkeypatch.setattr(gate, "_hasten", lambda _: None)
+    monkeypatch.setattr(gate, "_rest", gate.Rest())
 
 
 def test_a_good_token_may_and_a_revoked_or_made_up_one_may_not():
@@ -66,6 +67,25 @@ def test_while_the_warehouse_hangs_the_gate_gives_up_and_says_so(monkeypatch):
     monkeypatch.setattr(gate, "connection", connection.copy())
     with pytest.raises(UnaskedError):
         gate.may_send({"AUTHORIZATION": "Bearer made-up"})
+
+
+def test_a_warehouse_that_did_not_answer_is_left_alone_for_a_while_whoever_sends_heads(monkeypatch):
+    questions = []
+
+    def hang(plain):
+        questions.append(plain)
+        raise OperationalError("canceling statement due to statement timeout")
+
+    monkeypatch.setattr(gate, "connection", connection.copy())
+    with monkeypatch.context() as hanging:
+        hanging.setattr(gate.tokens, "find", hang)
+        for number in range(40):
+            with pytest.raises(UnaskedError):
+                gate.may_send({"AUTHORIZATION": f"Bearer {number}"})
+    assert questions == ["0"]
+    _, plain = tokens.issue(make_user("ada", Role.RUNNER), "x", ["ingest"], timezone.now() + timedelta(days=1))
+    gate._rest.until_s -= gate.REST_S
+    assert gate.may_send({"AUTHORIZATION": f"Bearer {plain}"})
 
 
 def test_only_the_connection_of_the_gate_has_short_time_outs():
