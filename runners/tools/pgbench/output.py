@@ -348,9 +348,10 @@ def kind_of(name: str) -> str:
 def stated_duration_s(text: str) -> int | None:
     """Return how long the first run in a text took, if it was of a number of transactions; None where it was not."""
     summary = read_summary(text)
-    if "number of transactions per client" not in summary.values or not summary.lasted_s:
+    lasted_s = summary.lasted_s
+    if "number of transactions per client" not in summary.values or not lasted_s or not math.isfinite(lasted_s):
         return None
-    return max(1, round(summary.lasted_s))
+    return max(1, round(lasted_s))
 
 
 def stated_parameters(text: str) -> dict[str, Any]:

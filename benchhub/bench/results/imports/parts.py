@@ -12,6 +12,7 @@ from runners.tools.claims import DURATION
 from runners.tools.parts import Part, places
 from runners.tools.printed import printed_text
 
+DAY_S = 86_400
 REMEDY = "deliver each on its own."
 
 
@@ -29,10 +30,14 @@ class PrintedRun:
 
 
 def stated_duration_s(tool: Tool, text: str) -> int | None:
-    """Return how long the run of a text was to last by its own lines, or how long a number of transactions took."""
+    """Return how long the run of a text was to last by its own lines, or how long a number of transactions took.
+
+    None for more than a day as well: no run of this warehouse lasts so long, and some texts say more than any calendar.
+    """
     line = tool.stated.get(DURATION)
     match = line.search(text) if line else None
-    return int(match[1]) if match else tool.stated_duration_s(text)
+    duration_s = int(match[1]) if match else tool.stated_duration_s(text)
+    return duration_s if duration_s is not None and duration_s <= DAY_S else None
 
 
 def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[PrintedRun]:

@@ -24,11 +24,12 @@ from runners.tools.printed import printed_text
 
 from . import check, texts
 from .lines import HIGHEST_RATE_TPS, WHOLE_RATES, Conditions, Fault, ImportedRun, Place, Reading, RejectedError
-from .parts import stated_duration_s
+from .parts import DAY_S, stated_duration_s
 from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
-DAY_S = 86_400
+# A rate has eight characters at most, and no text of a person has more runs than this has rates.
+LONGEST_RATES = 5_000
 NO_WORKLOAD = "There is no workload of {} to read it by: add one, then read it again."
 NOTHING = ""
 HELP = "Paste what {} printed, or drop its files here: several runs after one another become several results."
@@ -95,6 +96,7 @@ class ImportForm(forms.Form):
     duration_s = forms.IntegerField(required=False, min_value=1, max_value=DAY_S, label="Duration, s")
     rate_tps = RatesField(
         required=False,
+        max_length=LONGEST_RATES,
         label="Rate offered, TPS",
         help_text=(
             "pgbench's option -R, which it does not print; of several runs that of all, or each after a comma. Left "
