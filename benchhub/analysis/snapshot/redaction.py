@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from . import addresses, escapes, machines
+from . import addresses, discounts, escapes, machines
 from .nodes import Node
 
 HIDDEN = "hidden"
 # Counts the rules that hide: raise it with each that hides more, and links of before show the less from then on.
-VERSION = 2
+VERSION = 3
 # Names as long as this are replaced wherever they stand, shorter ones as whole words: 'test' is no part of 'latest'.
 LONG_NAME = 8
 LONGEST_NAME = 253
@@ -75,11 +75,13 @@ class Redactor:
         hidden_nodes = [node for node in names if node["about"] in classes and node["name"].strip()]
         self.names = {name.form: name for name in chain.from_iterable(map(_names, hidden_nodes))}
         self.with_addresses, self.with_machines = "address" in classes, "host" in classes
+        self.with_discounts = "discount" in classes
         self.pattern = _pattern(self.names)
 
     @property
     def is_idle(self) -> bool:
-        return self.pattern is None and not self.with_addresses and not self.with_machines
+        is_finding = self.with_addresses or self.with_machines or self.with_discounts
+        return self.pattern is None and not is_finding
 
     def text(self, text: str) -> str:
         """Return the text without what is hidden."""
@@ -112,6 +114,8 @@ class Redactor:
                 yield (*_whole(plain, span), HIDDEN)
         if self.with_machines:
             yield from ((*_whole(plain, span), HIDDEN) for span in machines.spans(plain))
+        if self.with_discounts:
+            yield from ((*span, HIDDEN) for span in discounts.spans(plain))
 
 
 def plain_of(text: str) -> Plain:

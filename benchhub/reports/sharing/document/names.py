@@ -14,8 +14,8 @@ from benchhub.analysis.snapshot.redaction import is_ordinary, names_in
 from benchhub.bench.models import System
 from benchhub.catalog.models import Host, Instance
 from benchhub.reports.comparison.comparison import Comparison
-from benchhub.reports.prices.table import Table
 
+from .offers import discount_texts, price_texts
 from .systems import OF_VENDORS
 
 # Accounts, folders and addresses that are on every machine give nobody away.
@@ -71,7 +71,8 @@ def of_comparison(comparison: Comparison, typed: Iterable[Node]) -> list[Node]:
             *_aliases("vendor", "disks", ([machine.disks] for machine in machines)),
             *_aliases("vendor", "licence", ([model.name, model.product] for model in licences)),
             *_aliases("vendor", UNLICENSED, ([model.name, model.product] for model in free)),
-            *_aliases("vendor", "price", ([*texts] for texts in _price_texts(comparison.prices))),
+            *_aliases("vendor", "price", price_texts(comparison.prices)),
+            *_aliases("discount", "discount", discount_texts(comparison.prices)),
             *_aliases("vendor", "vendor", ([text] for row in comparison.facts.values() for text in _made_by(row.host))),
         ]
     )
@@ -166,14 +167,6 @@ def _port_texts(port: int) -> Iterator[tuple[str, str]]:
     yield from ((text, "port") for text in (f"{port}/tcp", f"tcp/{port}", f".s.PGSQL.{port}"))
     if port > LAST_MINUTE:
         yield f":{port}", PORT_ALIAS
-
-
-def _price_texts(prices: Table) -> Iterator[list[str]]:
-    for row in prices.price_book.rows:
-        yield [row.description, row.source, row.part_number]
-    for sheets in (prices.price_book.sheets or {}).values():
-        for sheet in sheets:
-            yield [sheet.name, sheet.source]
 
 
 def _made_by(value: Any) -> Iterator[str]:

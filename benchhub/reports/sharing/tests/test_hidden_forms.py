@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 import zlib
+from decimal import Decimal
 from urllib.parse import quote, unquote
 
 import pytest
@@ -15,7 +16,17 @@ from django.test import Client
 from benchhub.analysis.snapshot.projection import CLASSES
 from benchhub.bench.models import Experiment, Found, Result, System
 from benchhub.bench.testing import make_host
-from benchhub.catalog.models import Configuration, Host, Instance, LicenceModel, PgBuild
+from benchhub.catalog.models import (
+    Configuration,
+    Hardware,
+    Host,
+    Instance,
+    LicenceModel,
+    PgBuild,
+    PriceSheetDiscount,
+    PriceSheetLine,
+)
+from benchhub.catalog.testing import make_sheet
 from benchhub.reports.models import Comparison
 from benchhub.reports.sharing import publish
 from benchhub.reports.sharing.document.systems import KEPT_BACK
@@ -33,16 +44,30 @@ AROUND = (
 NAMES = {
     "host": ("zyzzyva.rack9.example.org", "zyzzyva"),
     "address": ("10.20.30.41", "fd00::beef:7"),
-    "vendor": ("Acme Z9", "Per core of Initech"),
+    "vendor": ("Acme Z9", "Per core of Initech", "Globexco", "XZ-9911-Q"),
+    "account": ("svc_mara_bench",),
+    "folder": ("/srv/kiln/pg18",),
+    "discount": ("37.625% off", "discount of 41.375 per cent", "Vandelay partner rebate"),
 }
 # What must not be left of each: the part that gives it away.
 NEEDLES = {
     "host": ("zyzzyva", "rack9", "example.org"),
     "address": ("20.30.41", "20-30-41", "beef"),
-    "vendor": ("acme", "initech", "umbrella"),
+    "vendor": ("acme", "initech", "umbrella", "globex", "9911-q", "frobozz"),
+    "discount": ("37.625", "37,625", "41.375", "41,375", "7,377", "vandelay"),
 }
 POOLER = {"kind": "PgBouncer", "address": "kilnpool.rack9.example.org", "port": 64329}
 ACCOUNT, FOLDER, PORT, SECRET = "svc_mara_bench", "/srv/kiln/pg18", 54329, "PGPASSWORD=canary77"
+# Numbers of the objects of a PDF file, and where they and their strokes lie: any port may stand there by chance.
+PLACES = re.compile(
+    rb"[0-9]{10} [0-9]{5} [nf]|\b[0-9]+ 0 (?:obj|R)\b|/(?:Length|Size|Prev|First|N) [0-9]+"
+    rb"|startxref\s+[0-9]+|\A[0-9\s]+|(?:-?[0-9.]+\s){2,6}(?:cm|re|l|m|c|Tm|Td)\b"
+)
+DISCOUNTS = (
+    "We got 37.625 % off.", "37,625% discount", "a discount of 37.625%", "Discount: 37.625 %", "rebate of EUR 7,377",
+    "EUR 7,377 off", "$7,377 off list", "41.375 per cent below list", "discounted by 41.375 percent", "off by 37.625%",
+    "price reduction of 41.375%", "37.625 pct rebate", "**37.625 %** off",
+)  # fmt: skip
 PORTS = (
     "postgresql://localhost:{}/bench", "localhost:{}", "*:{}", "/tmp/.s.PGSQL.{}", "listens on {}", "ports {}",
     "port no. {}", "Port number {}", "listening on {}", "-p{}", "tcp/{}", "port\n{}",
@@ -145,6 +170,20 @@ def shared(comparison, publisher, systems):
     Instance.objects.update(pooler=POOLER["kind"], pooler_address=POOLER["address"], pooler_port=POOLER["port"])
     PgBuild.objects.update(configure_options=BUILT)
     LicenceModel.objects.create(name="Canary support", metric="none")
+    sheet = make_sheet("Globexco offer", hardware=Hardware.objects.get(name="Acme Z9"), source="Globexco, 7 May")
+    PriceSheetLine.objects.create(
+        of_sheet=sheet,
+        position=2,
+        description="Frobozz rack tray",
+        seller="Globexco",
+        part_number="XZ-9911-Q",
+        unit_price=Decimal(7377),
+    )
+    PriceSheetDiscount.objects.create(
+        of_sheet=sheet, position=1, description="Vandelay partner rebate", percent=Decimal("41.375")
+    )
+    query = comparison.query.replace("discount=12.5", "discount=37.625")
+    Comparison.objects.update(query=query)
     Result.objects.update(doubts=[{"code": "server-settings-left", "text": MARK}])
     Experiment.objects.update(name=f"On {forms[0]}", remark=" ".join(forms[:50]))
     for row in Found.objects.all():
@@ -170,6 +209,8 @@ def shared(comparison, publisher, systems):
                 f"port {PORT}",
                 f"PGPORT={PORT}",
                 *(shape.format(PORT) for shape in PORTS),
+                *DISCOUNTS,
+                "Frobozz rack tray, by the Vandelay partner rebate",
                 f"by {POOLER['address']}:{POOLER['port']}, port {POOLER['port']}",
             ]
         ),
@@ -278,10 +319,9 @@ def test_the_review_marks_a_bare_number_that_is_a_port(shared, publisher):
 def test_the_pdf_with_its_title_and_streams_tells_nothing_either(shared):
     content = Client().get(f"{shared}page.pdf").content
     assert content.startswith(b"%PDF")
-    # Where its objects begin is a list of numbers, in which any port may stand by chance.
-    assert left_in(re.sub(rb"[0-9]{10} [0-9]{5} [nf]", b"", content)) == []
+    assert left_in(PLACES.sub(b"", content)) == []
     for part in content.split(b"stream")[1:]:
         try:
-            assert left_in(zlib.decompress(part.lstrip(b"\r\n"))) == []
+            assert left_in(PLACES.sub(b"", zlib.decompress(part.lstrip(b"\r\n")))) == []
         except zlib.error:
             continue
