@@ -29,7 +29,7 @@ TEXTS = (
 EXTREMES: Mapping[str, Callable[[Sequence[Any]], Any]] = {"min_mhz": min, "max_mhz": max}
 OF_A_KIND = ("threads_per_core", "cores_per_socket", "cores_per_cluster")
 # The ARM machines that are built with several sockets; on all others, lscpu's "sockets" may be clusters of one.
-SEVERAL_SOCKETS = re.compile("Neoverse|Kunpeng|TaiShan|ThunderX|Ampere|Altra|A64FX", re.IGNORECASE)
+SEVERAL_SOCKETS = re.compile("Neoverse|Kunpeng|TaiShan|HiSilicon|ThunderX|Ampere|Altra|A64FX", re.IGNORECASE)
 # Of a hypervisor that it cannot name, lscpu 2.2x prints what lies behind its table of names.
 NO_VENDORS = ("vertical", "horizontal")
 # Kernels of these did not say for long in which socket a core is, and in a partition still do not.
@@ -222,7 +222,8 @@ def _may_be_no_sockets(head: Block, shape: _Shape) -> bool:
     architecture, model = head.get("architecture", ""), head.get("model", "")
     is_arm = architecture.startswith(("aarch64", "arm")) or model.startswith("Cortex-")
     is_placeless = architecture.startswith(PLACELESS) and shape.sockets == shape.cores
-    return is_placeless or (is_arm and not SEVERAL_SOCKETS.search(model))
+    # lscpu names a core that it does not know by nothing but its vendor.
+    return is_placeless or (is_arm and not SEVERAL_SOCKETS.search(f"{model} {head.get('vendor', '')}"))
 
 
 def _online_count(block: Block) -> int | None:

@@ -6,6 +6,7 @@ somebody shortened, the seconds of the missing ones have no value.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,13 +64,17 @@ def are_punctual(times_s: Sequence[float]) -> bool:
 
 
 def reports_interval_s(times_s: Sequence[float]) -> int:
-    """Return the whole seconds between reports: those most often between two of them, or else 1.
+    """Return the whole seconds between reports: those most often between two of them.
 
     A report that comes late is not whole seconds after the one before it, unless times are printed without decimals.
+    Where all are late, none is early: the interval is at most the time up to each, by how many there were.
     """
     steps_s = [after_s - before_s for before_s, after_s in pairwise(times_s)]
     whole = Counter(round(step_s) for step_s in steps_s if abs(step_s - round(step_s)) < WHOLE_S and round(step_s))
-    return min(whole, key=lambda step_s: (-whole[step_s], step_s), default=1)
+    if whole:
+        return min(whole, key=lambda step_s: (-whole[step_s], step_s))
+    longest_s = [(at_s - times_s[0]) / place for place, at_s in enumerate(times_s[1:], start=1)]
+    return max(1, math.floor(min(longest_s, default=1.0)))
 
 
 def interval_measures(times_s: Sequence[float]) -> dict[str, Measure]:

@@ -303,3 +303,58 @@ def test_as_many_threads_as_a_core_has_are_believed(architecture, model, threads
 def test_as_many_sockets_as_cores_are_none_where_kernels_do_not_know_sockets(architecture, sockets):
     counts = parse(flat(64, 4, 1, 16, f"Architecture: {architecture}")).counts
     assert (counts.cores, counts.sockets) == (16, sockets)
+
+
+RUSSIAN = """\
+Архитектура:         x86_64
+CPU(s):              {cpus}
+On-line CPU(s) list: 0-{last}
+Потоков на ядро:     {threads}
+Ядер на сокет:       {cores}
+Сокетов:             1
+ID прроизводителя:   GenuineIntel
+Имя модели:          Intel(R) Core(TM) i5-7400 CPU @ 3.00GHz
+CPU МГц:             800.037
+CPU max MHz:         3500,0000
+"""
+POLISH = """\
+Architektura:                x86_64
+CPU(s):                      16
+Lista aktywnych CPU:         0-15
+ID producenta:               GenuineIntel
+Nazwa modelu:                Intel(R) Xeon(R) Silver 4110 CPU @ 2.10GHz
+Wątków na rdzeń:             2
+Rdzeni na gniazdo:           4
+Gniazd:                      2
+Producent hipernadzorcy:     VMware
+"""
+KUNPENG = """\
+架构：             aarch64
+CPU:               256
+在线 CPU 列表：    0-255
+厂商 ID：          HiSilicon
+BIOS Model name:   Kunpeng 920 7260Z
+每个核的线程数：   2
+每个座的核数：     64
+座：               2
+"""
+
+
+def test_further_languages_are_read():
+    russian, polish = parse(RUSSIAN.format(cpus=4, last=3, threads=1, cores=4)), parse(POLISH)
+    assert shape(RUSSIAN.format(cpus=4, last=3, threads=1, cores=4)) == (4, 4, 1, 4, 1)
+    assert (russian.facts["model"], russian.facts["max_mhz"]) == ("Intel(R) Core(TM) i5-7400 CPU @ 3.00GHz", 3500.0)
+    assert shape(POLISH) == (16, 8, 2, 4, 2)
+    assert polish.facts["hypervisor"] == "VMware"
+    assert russian.remarks == polish.remarks == ()
+
+
+def test_cores_of_unlike_kinds_do_not_add_up_in_further_languages_either():
+    hybrid = RUSSIAN.format(cpus=32, last=31, threads=2, cores=24)
+    assert shape(hybrid) == (32, 24, 1, None, None)
+    assert "do not add up" in " ".join(parse(hybrid).remarks)
+
+
+def test_the_vendor_tells_a_server_where_its_cores_have_no_name():
+    assert shape(KUNPENG) == (256, 128, 2, 64, 2)
+    assert shape(KUNPENG.replace("HiSilicon", "ARM")) == (256, 128, None, None, 2)
