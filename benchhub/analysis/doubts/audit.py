@@ -17,6 +17,7 @@ CHECKS = (
     latencies.derived_average,
     latencies.average_in_sum,
     latencies.order,
+    latencies.percentiles,
     latencies.deviation,
     latencies.longest,
     latencies.histogram,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
@@ -12,7 +13,7 @@ from runners import tools
 from runners.contract import Histogram, RunResult, RunSpec
 from runners.tools.claims import Version
 
-PERCENTILES = {0.5: "latency_p50_ms", 0.9: "latency_p90_ms", 0.95: "latency_p95_ms", 0.99: "latency_p99_ms"}
+PERCENTILE = re.compile(r"latency_p([1-9][0-9]?)_ms")
 FAILURES = ("serialization_failures", "deadlock_failures")
 RATE_ROUNDING, LATENCY_ROUNDING_MS = 0.05, 0.0005
 # Of pgbench: those before leave a thread's share of connecting out of TPS, and those after it a client's.
@@ -120,7 +121,7 @@ def _latencies(spec: RunSpec, result: RunResult, values: Mapping[str, float], av
         "latency_sum_ms": values.get("latency_sum_ms"),
         "latency_min_ms": values.get("latency_min_ms", shape.lowest_ms if shape else None),
         "latency_max_ms": values.get("latency_max_ms", shape.highest_ms if shape else None),
-        "percentiles_ms": {share: values[name] for share, name in PERCENTILES.items() if name in values},
+        "percentiles_ms": {int(name[1]) / 100: values[name[0]] for name in map(PERCENTILE.fullmatch, values) if name},
         "histogram": shape,
         "lag_average_ms": values.get("rate_limit_lag_average_ms"),
         "lag_max_ms": values.get("rate_limit_lag_max_ms"),

@@ -21,7 +21,8 @@ EVENT_RATE = re.compile(r"^ +events/s \(eps\): +(\d{1,12}\.\d{1,4})$", re.MULTIL
 FAIRNESS = re.compile(r"^ +(events|execution time) \(avg/stddev\): +(\d{1,15}\.\d{1,4})/", re.MULTILINE)
 # The report of a rate is of a moment before the total time.
 RATE_TOLERANCE, RATE_ROUNDING = 0.002, 0.006
-AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 0.001
+# The averages of the threads are of the same sums.
+AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 1e-6
 BUCKET_TOLERANCE = 0.03
 # Half a bucket: what is printed is the middle of one, also where the extreme latency lies on its edge.
 PERCENTILE_TOLERANCE = 0.6 * report.BUCKET_WIDTH
@@ -86,7 +87,8 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
         column = [_value(line, COLUMNS[name]) for line in lines]
         reported = sum(value * span.known_s for value, span in zip(column, spans, strict=True))
         moved = sum(abs(value - before) for before, value in pairwise([*column, 0.0]))
-        room = REPORT_ROUNDING_S * moved + PROGRESS_ROUNDING * max(times_s, default=0) + 1
+        # Of none at all there is none in a report either.
+        room = REPORT_ROUNDING_S * moved + PROGRESS_ROUNDING * max(times_s, default=0) + 1 if total else 0
         if reported > (1 + PROGRESS_TOLERANCE) * total + room:
             words = name.replace("_", " ")
             yield Doubt(
@@ -96,20 +98,35 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
 
 
 def _progress_statements(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
-    """Yield a doubt where a report has more reads or writes than its transactions, those under way, and errors send."""
+    """Yield a doubt where a report has more reads or writes than its transactions, those under way, and errors send, or
+    fewer than its transactions have sent, of which each thread may have begun one before.
+    """
     lines = report.intervals(text)
-    transactions = measures["transactions"].value if "transactions" in measures else 0
+    transactions, errors = (
+        measures[name].value if name in measures else 0 for name in ("transactions", "ignored_errors")
+    )
     if len(queries) != 4 or not lines or not transactions:
         return
     least_s = max(lines[0][0] - REPORT_ROUNDING_S, REPORT_ROUNDING_S)
     for name, total in zip(("reads", "writes"), queries, strict=False):
-        each = (1 + PROGRESS_TOLERANCE) * total / transactions
+        most_each = (1 + PROGRESS_TOLERANCE) * total / transactions
+        # What failed has sent no more than a whole one.
+        least_each = (1 - PROGRESS_TOLERANCE) * total / (transactions + errors)
         for at_s, line in lines:
-            begun = sum(_value(line, (column,)) for column in ("tps", "errors_per_s"))
-            under_way = _value(line, ("threads",)) / least_s
-            if (rate := _value(line, COLUMNS[name])) > each * (begun + under_way) + RATE_ROUNDING:
-                yield Doubt("progress", f"At {at_s:g} s {rate:,.2f} {name}, of {begun:,.2f} transactions and errors.")
+            ended, failed = (_value(line, (column,)) for column in ("tps", "errors_per_s"))
+            under_way, rate = _value(line, ("threads",)) / least_s, _value(line, COLUMNS[name])
+            least = least_each * (ended - _most_threads(measures, lines) / least_s) - RATE_ROUNDING
+            if line and not least <= rate <= most_each * (ended + failed + under_way) + RATE_ROUNDING:
+                words = f"{ended + failed:,.2f} transactions and errors"
+                yield Doubt("progress", f"At {at_s:g} s {rate:,.2f} {name}, of {words}.")
                 return
+
+
+def _most_threads(measures: Mapping[str, Measure], lines: Sequence[tuple[float, re.Match[str] | None]]) -> float:
+    """Return how many threads there were; a last report may come when some of them have ended."""
+    if "reported_clients" in measures:
+        return measures["reported_clients"].value
+    return max(_value(line, ("threads",)) for _, line in lines)
 
 
 def _value(line: re.Match[str] | None, columns: Sequence[str]) -> float:
@@ -158,7 +175,8 @@ def _progress(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     latest_s = (
         (1 + PROGRESS_TOLERANCE) * measures["measured_s"].value + LATE_S if "measured_s" in measures else math.inf
     )
-    latest_s = math.inf if report.WARMUP.search(text) else latest_s
+    # Times count from the end of a warm-up, or from its beginning.
+    latest_s += int(warmup[1]) if (warmup := report.WARMUP.search(text)) else 0
     for at_s, line in report.intervals(text):
         if at_s > latest_s:
             yield Doubt("progress", f"A report of progress is of {at_s:,.4g} s, long after the end.")

@@ -120,6 +120,7 @@ class Sysbench(Tool):
         "min:",
         "avg:",
         "max:",
+        "sum:|total time taken by event execution:",
         "Threads fairness:",
         "events (avg/stddev):",
         "execution time (avg/stddev):",

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from runners.contract import EXECUTIONS, READS_PER_LOOK, SUCCESS, SUCCESS_HIGH, SUCCESS_LOW, Measure
+from runners.contract import (
+    EXECUTIONS,
+    READS_PER_LOOK,
+    SUCCESS,
+    SUCCESS_HIGH,
+    SUCCESS_LOW,
+    Doubt,
+    Measure,
+    Outputs,
+    RunSpec,
+)
 from runners.tools.pgbench.log import Reduction
 from runners.tools.pgbench.progress import PROGRESS_LINE
 
 from . import latencies, log
-from .expected import Band
+from .expected import Band, State
 from .log import Told
 from .parameters import ACCEPTING, TRANSACTIONS
 
 DESTINATION, ACCESS = 1, 2
+# What starts a run takes a moment. Times are printed to a tenth, and threads count while they are read.
+CLOCK_SLACK_S, TENTH_S, LOST_SHARE = 5, 0.1, 0.002
+# By how much faster than any second the moment after the last report may be.
+MOST_AFTER = 2
+# Of the writes that are told, INSERT_CALL_FORWARDING; and what a load may have done beyond.
+INSERTED, MOST_UNTOLD, UNTOLD_BY_CLIENT = 1, 1.5, 200
 FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
 
 
@@ -160,3 +177,39 @@ def type_measures(counts: Mapping[str, Count], bands: Mapping[str, Band]) -> dic
             shares = {SUCCESS: type_count.share, SUCCESS_LOW: bands[name].low, SUCCESS_HIGH: bands[name].high}
             measures |= {prefix + key: Measure(100 * share, "%") for prefix, share in shares.items()}
     return measures
+
+
+def whole_log_doubts(
+    spec: RunSpec, outputs: Outputs, reduction: Reduction | None, seconds: Sequence[Second]
+) -> Iterator[Doubt]:
+    """Yield a doubt where a log is of another time than the run, or a whole one has other transactions than it."""
+    if reduction is None or reduction.first_epoch_s is None:
+        return
+    planned_s, epoch_text = spec.warmup_s + spec.duration_s, outputs.files.get("started_epoch", b"").strip()
+    after_s = reduction.first_epoch_s - int(epoch_text) if epoch_text.isdigit() and len(epoch_text) < 16 else 0
+    if not -CLOCK_SLACK_S <= after_s <= planned_s + CLOCK_SLACK_S:
+        yield Doubt("log-clock", f"The log begins at {reduction.first_epoch_s}, the run at {int(epoch_text)}.")
+    if spec.log_sampling_rate < 1 or not seconds:
+        return
+    rates = [second.transactions / second.took_s if second.took_s else 0.0 for second in seconds]
+    reported = sum(second.transactions for second in seconds)
+    # A time that is off moves only the difference to the next second.
+    moved = sum(abs(after - before) for before, after in pairwise([*rates, 0.0]))
+    room = TENTH_S * moved + LOST_SHARE * reported + spec.clients
+    after = MOST_AFTER * max(rates) * (max(0.0, planned_s - seconds[-1].at_s) + 1)
+    if not reported - room <= reduction.lines <= reported + room + after:
+        text = f"The log has {reduction.lines:,} transactions, the reports of progress come to {reported:,.0f}."
+        yield Doubt("logged-count", text)
+
+
+def forwarding_doubts(spec: RunSpec, states: tuple[State, State], seconds: Sequence[Second]) -> list[Doubt]:
+    """Return a doubt where more forwardings have other times than the population's than this load has inserted."""
+    added = states[1].outside - states[0].outside
+    inserted = sum(second.outcomes.done[INSERTED] for second in seconds)
+    # What clients hold back at the end was never told.
+    if added <= MOST_UNTOLD * inserted + UNTOLD_BY_CLIENT * spec.clients:
+        return []
+    text = (
+        f"The load inserted {inserted:,} call forwardings, but {added:,} more have other times than the population's."
+    )
+    return [Doubt("forwardings", text)]

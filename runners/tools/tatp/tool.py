@@ -24,7 +24,18 @@ from runners.tools.sampling import as_logged
 from . import claims as tatp_claims
 from . import command, kinds, latencies, population, rate
 from . import expected as tatp_expected
-from .counts import DESTINATION, Count, Second, count, failed_transactions, rates, read_seconds, type_measures
+from .counts import (
+    DESTINATION,
+    Count,
+    Second,
+    count,
+    failed_transactions,
+    forwarding_doubts,
+    rates,
+    read_seconds,
+    type_measures,
+    whole_log_doubts,
+)
 from .expected import Band, State
 from .loaded import PARSER, failed, parse_load
 from .parameters import (
@@ -220,6 +231,8 @@ def _succeeded(
             *(mix_doubts(read(spec.parameters).weighed, counts, spec.log_sampling_rate) if histograms else ()),
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
+            *forwarding_doubts(spec, states, seconds),
+            *whole_log_doubts(spec, outputs, reduction, seconds),
             *latencies.doubts_of(reduction, shares),
         ),
         remarks=(

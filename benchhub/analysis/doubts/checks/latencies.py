@@ -28,6 +28,7 @@ LONGEST_TOLERANCE, LONGEST_SLACK_S = 0.05, 0.25
 # sysbench prints two decimals.
 PRINTED_MS = 0.006
 AVERAGE_TOLERANCE = 0.002
+BIN_TOLERANCE = 0.02
 # Of the usual rate: with less in a second, clients may have ended; and how many of the slowest transactions but for a
 # few may follow on each other there.
 USUAL_SHARE, USUAL_ENDS = 0.9, 3.0
@@ -214,6 +215,26 @@ def _falls(chain: Iterable[tuple[str, float | None]]) -> Iterator[Finding]:
                 "latency-order",
                 f"The {lower_name} of {lower_ms:.4g} ms is above the {upper_name} of {upper_ms:.4g} ms: one is wrong.",
             )
+
+
+def percentiles(evidence: Evidence) -> Finding | None:
+    """Check that percentiles leave room for the average: so many transactions took no less, and so many no more."""
+    average_ms, count = evidence.latency_average_ms, evidence.transactions
+    is_other = evidence.latency_is_derived or evidence.log_sampling_rate < 1 or evidence.pause_average_ms
+    if average_ms is None or not count or is_other:
+        return None
+    least_ms, most_ms = evidence.latency_min_ms or 0.0, evidence.latency_max_ms or math.inf
+    for share, percentile_ms in sorted(evidence.percentiles_ms.items()):
+        # Their rank is rounded, and they are read at the middle of bins, up to 1.8% wide.
+        above, below = (max(0.0, part - 1 / count) for part in (1 - share, share))
+        lowest_ms = above * (1 - BIN_TOLERANCE) * percentile_ms + (1 - above) * least_ms
+        highest_ms = below * (1 + BIN_TOLERANCE) * percentile_ms + (1 - below) * most_ms
+        if not lowest_ms - PRINTED_MS <= average_ms * (1 + AVERAGE_TOLERANCE) or average_ms - PRINTED_MS > highest_ms:
+            return "latency-order", (
+                f"The average of {average_ms:.4g} ms cannot be: {100 * share:g}% of the transactions took "
+                f"{percentile_ms:.4g} ms at most, and the others no less."
+            )
+    return None
 
 
 def deviation(evidence: Evidence) -> Finding | None:
