@@ -39,6 +39,8 @@ LAG = re.compile(r"avg [0-9.]{1,20} \(max ([0-9]{1,12}\.[0-9]{1,3})\) ms")
 # Less than any connection takes: only where it is spread over many transactions is so little left for each.
 LEAST_CONNECTING_S = 20e-6
 RATE_ROUNDING = 1e-6
+# What is printed as a limit of 0.0 ms is one below that.
+LEAST_LIMIT_MS = 0.05
 # By what share clocks may differ, and how unlikely a number of transactions is by chance: about once in 150,000.
 SHARE, LEAST_CHANCE = 1.1, math.exp(-12)
 # By how much a run with nothing more to do may be longer than it was to be.
@@ -258,7 +260,8 @@ def stated_rate(text: str) -> StatedRate | None:
     summary = read_summary(text)
     if LAG_LINE not in summary.values or not _has_rates(summary):
         return None
-    return StatedRate(_rate_claim(summary).words, float(_printed_limit(summary) or 0))
+    limit = _printed_limit(summary)
+    return StatedRate(_rate_claim(summary).words, max(LEAST_LIMIT_MS, float(limit)) if limit else 0.0)
 
 
 def _has_rates(summary: Summary) -> bool:
@@ -336,4 +339,4 @@ def _limit_claim(summary: Summary) -> Claim:
         return Claim("a run without a latency limit (-L)", lambda planned: planned == 0)
     limit_ms = float(limit)  # printed to a tenth
     words = f"a run with a latency limit (-L) of {limit} ms"
-    return Claim(words, lambda planned: abs(planned - limit_ms) <= 0.0501)
+    return Claim(words, lambda planned: planned > 0 and abs(planned - limit_ms) <= 0.0501)

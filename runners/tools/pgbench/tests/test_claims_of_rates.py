@@ -99,3 +99,16 @@ def test_the_thread_that_has_two_of_four_clients_takes_twice_as_long_at_a_third_
     spec = replace(SPEC, tool_version="17.7", clients=4, threads=3, duration_s=0, parameters=parameters)
     outputs = printing(UNEVEN)
     assert [claim.code for claim in PGBENCH.contradictions(spec, outputs)] == codes
+
+
+@pytest.mark.parametrize(("printed_ms", "limit_ms"), [("0.0", 0.05), ("0.1", 0.1), ("20.0", 20.0)])
+def test_a_latency_limit_that_rounds_to_nothing_is_one_all_the_same(printed_ms: str, limit_ms: float) -> None:
+    limited = f"number of transactions above the {printed_ms} ms latency limit: 6000/6000 (100.000%)\nlatency average"
+    text = RATED.format(transactions=6_000, failed=0, average=10, stddev=5, tps="100.000000")
+    text = text.replace("latency average", limited)
+    stated = PGBENCH.stated_rate(printing(text))
+    assert stated and stated.latency_limit_ms == limit_ms
+    custom = {"script": "custom", "scripts": [{"text": "SELECT 1;"}], "scale": 1, "rate_tps": 100}
+    spec = replace(SPEC, tool_version="16", clients=4, threads=1, duration_s=60)
+    for planned_ms, codes in ((limit_ms, []), (0, ["latency-limit"])):
+        assert list(contradicted(spec, text, parameters={**custom, "latency_limit_ms": planned_ms})) == codes
