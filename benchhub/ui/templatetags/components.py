@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from django import template
@@ -65,6 +66,12 @@ def first_rows(
     title = f"Show all {rows:,} {things}"
     context = {"content": content, "title": title, "id": anchor, "first": most, "is_long": is_long}
     return render_to_string("components/first_rows.html", context)
+
+
+@register.inclusion_tag("components/folded_doubts.html")
+def folded_doubts(doubts: Sequence[object], *places: object) -> dict[str, object]:
+    """Draw the doubts of a row behind their number; the `places` name the row, so that it stays open when refreshed."""
+    return {"doubts": doubts, "anchor": "-".join(map(str, places))}
 
 
 @register.filter

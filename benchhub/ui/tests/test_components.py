@@ -1,6 +1,7 @@
 """Components that pages draw alike."""
 
 import pytest
+from django.template import Context, Template
 from django.utils.safestring import mark_safe
 
 from benchhub.ui.templatetags.components import first_rows, sum_marked
@@ -39,3 +40,17 @@ def test_the_sum_of_a_verdict_is_marked_and_its_names_are_text():
     verdict = sum_marked("Cheapest: <PURE> on 18, 1,800.50 EUR over 3 years")
     assert verdict == 'Cheapest: &lt;PURE&gt; on 18, <b class="sum">1,800.50 EUR</b> over 3 years'
     assert sum_marked("Fastest: 18, 900 TPS at 8 clients") == "Fastest: 18, 900 TPS at 8 clients"
+
+
+def row_with(doubts):
+    return Template("{% folded_doubts doubts 'doubts' 2 8 %}").render(Context({"doubts": doubts}))
+
+
+def test_the_doubts_of_a_row_are_folded_behind_their_number():
+    html = row_with(["Too <few> repeats.", "Busy."])
+    assert '<details id="doubts-2-8">' in html and ">2 doubts</span>" in html
+    assert "<li>Too &lt;few&gt; repeats.</li>" in html
+
+
+def test_a_row_without_doubts_has_nothing_to_unfold():
+    assert row_with([]).strip() == ""
