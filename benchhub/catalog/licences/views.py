@@ -68,7 +68,7 @@ def revise(request: HttpRequest, pk: int) -> HttpResponse:
     if (saved := _saved(request, draft)) is not None:
         messages.success(request, f"{saved} is saved.{_prices_after(saved, pk)}")
         return redirect("licence-models")
-    intro = f"{note_revision(revision, [])} Its list prices go on while they are of {row.price_of}."
+    intro = f"{note_revision(revision, [])} Its list prices carry over while a price buys {row.price_of}."
     return _editor(request, draft, title=f"Revise {name}", action=f"Save revision {revision}", intro=intro)
 
 
@@ -111,7 +111,7 @@ def _prices_after(saved: LicenceModel, before_pk: int) -> str:
     before = LicenceModel.objects.get(pk=before_pk)
     if not saved.is_licensed or saved.price_of == before.price_of:
         return ""
-    return f" A price is now of {saved.price_of}: add one."
+    return f" A price now buys {saved.price_of}: add one."
 
 
 def _newest_price(licence_model: LicenceModel) -> dict[str, Any]:
