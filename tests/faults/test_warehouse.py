@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -17,7 +17,7 @@ from benchhub.bench.models import Result, Run
 from benchhub.embedded.postgres import Cluster
 
 from . import rows
-from .rig import crash, kill, until
+from .rig import CLONE, crash, kill, until
 
 pytestmark = [
     pytest.mark.target,
@@ -159,16 +159,22 @@ def change(cluster: Cluster, *statements: str) -> None:
 
 
 def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(rig, site, system, ends_once, warehouse):
+    """A backup of the release's own commands, taken under a load, and restored into a fresh database."""
+    counted, go = site.bin_directory / "executions", site.bin_directory / "go"
+    site.behave(f"[ $(wc -l < {counted}) -lt 2 ] || while [ ! -e {go} ]; do sleep 0.1; done")
     worker = rig.both()
-    runs = rows.queue(system, 4, duration_s=3)
+    runs = rows.queue(system, 4, duration_s=1)
+    until(lambda: site.executions(runs[1]) == 1)
     rows.until_state(runs[1], "running")
-    dump = rig.folder / "warehouse.dump"
-    postgres(warehouse, "pg_dump", "-Fc", "-f", str(dump))
+    file, name = rig.folder / "warehouse.backup", connection.settings_dict["NAME"]
+    manage(rig, rows.warehouse_url(), "backup", file)
+    rig.account.write(go, "")
     ends_once(runs)
     for child in rig.running:
         kill(child)
     connection.close()
-    postgres(warehouse, "pg_restore", "--clean", "--if-exists", str(dump))
+    with in_the_place_of(warehouse, name) as fresh:
+        manage(rig, fresh, "restore", file)
     assert [rows.state(run) for run in runs] == ["succeeded", "running", "queued", "queued"]
     assert Result.objects.count() == 1
     rig.both()
@@ -177,8 +183,17 @@ def test_an_old_backup_restored_runs_nothing_twice_and_collects_what_ran_since(r
     assert Run.objects.count() == 4
 
 
-def postgres(cluster: Cluster, program: str, *words: str) -> None:
-    url = urlsplit(rows.warehouse_url())
-    place = ["-h", "127.0.0.1", "-p", str(cluster.port), "-U", cluster.username, "-d", url.path[1:]]
-    environment = {"PGPASSWORD": cluster.password, "PATH": os.environ["PATH"]}
-    subprocess.run([str(cluster.bin_directory / program), *place, *words], env=environment, check=True)
+def manage(rig, database_url: str, *words: object) -> None:
+    """Run a command of BenchHub as an administrator does, on the database that is named."""
+    environment = {**rig.environment, "DATABASE_URL": database_url}
+    command = [sys.executable, str(CLONE / "manage.py"), *map(str, words)]
+    ended = subprocess.run(command, env=environment, cwd=CLONE, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+@contextmanager
+def in_the_place_of(cluster: Cluster, name: str):
+    """Yield the address of a fresh database, which has the name of the old one afterwards; that is gone."""
+    change(cluster, "CREATE DATABASE fresh")
+    yield rows.warehouse_url().rpartition("/")[0] + "/fresh"
+    change(cluster, f'DROP DATABASE "{name}" WITH (FORCE)', f'ALTER DATABASE fresh RENAME TO "{name}"')
