@@ -33,6 +33,8 @@ def missing_packages() -> dict[str, str]:
         missing["docker-compose"] = "test of docker-compose.yml"
     if can_install() and not any(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
         missing["libfaketime"] = "faults: clocks an hour apart"
+    if can_install() and shutil.which("sysbench") is None:
+        missing["sysbench"] = "faults: black holes under its loads"
     return missing
 
 
