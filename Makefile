@@ -124,9 +124,9 @@ faults-servers: venv-dev
 faults-settings: venv-dev
 	SEEDS=$(or $(SEEDS),200) SEED=$(or $(SEED),0) $(RUN) -m pytest tests/faults/test_settings.py -s
 
-# SEED=123 repeats the choice of faults.
+# SEED=123 repeats the choice of faults; LEASE=20 is for a machine that is too busy for a lease of 6 s.
 soak: venv
-	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED))
+	@$(RUN) -m benchmarks.soak $(if $(SEED),--seed $(SEED)) $(if $(LEASE),--lease $(LEASE))
 
 bench-api: venv
 	@$(RUN) -m benchmarks.api
