@@ -47,7 +47,7 @@ class Tool(ABC):
     # The unit of the throughput. The measure and the series have its name in small letters; the series of a warm-up
     # has "warmup_" before it. Curves of unlike units are never compared.
     unit: str
-    # Name and version of the parser, such as "pgbench/6": stored with every result that it made.
+    # Name and version of the parser, such as "pgbench/7": stored with every result that it made.
     parser: str
     # The kinds of workload that it runs, the usual one first.
     kinds: tuple[Kind, ...]

@@ -62,7 +62,7 @@ def test_printed_output_becomes_a_run_with_its_result_and_its_raw_text(courier):
     assert (run.state, run.clients, run.threads, run.repeat, run.source) == (
         "succeeded", 8, 8, 1, "https://ci.example.org/jobs/4711",
     )  # fmt: skip
-    assert (run.result.throughput, run.result.unit, run.result.parser) == (20004.0, "TPS", "pgbench/6")
+    assert (run.result.throughput, run.result.unit, run.result.parser) == (20004.0, "TPS", "pgbench/7")
     assert run.result.latency_average_ms == 0.4
     assert Evidence.objects.get().text == EXAMPLE["output"]["stdout"]
     assert (run.ended_at - run.started_at).total_seconds() == 60

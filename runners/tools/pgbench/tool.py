@@ -26,7 +26,7 @@ from .log import Reduction
 from .pacing import options as pacing
 from .pacing import responses, shaped, shaped_claims
 
-PARSER = "pgbench/6"
+PARSER = "pgbench/7"
 WARMUP_METRIC = "warmup_tps"
 APART_SINCE, SUM_TOLERANCE = (11,), 0.02
 LOAD_S_PER_SCALE = 0.3

@@ -23,7 +23,7 @@ from runners.tools.shell import psql, verified
 from . import claims as sysbench_claims
 from . import completeness, consistency, report
 
-PARSER = "sysbench/7"
+PARSER = "sysbench/8"
 SCRIPTS = ("oltp_read_write", "oltp_point_select")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto", "zipfian")
 MOST_TABLES, MOST_ROWS = 1_000, 1_000_000_000

@@ -11,7 +11,7 @@ from runners.tools.printed import main_errors, text_of
 from . import command, population
 from .parameters import Parameters, read
 
-PARSER = "tatp/9"
+PARSER = "tatp/10"
 LIKELY_BY_CHANCE = 1e-6
 # A distribution that has each row of its table once.
 COUNTED_BY = {

@@ -188,7 +188,7 @@ def test_no_output_breaks_the_parser(stdout: bytes, stderr: bytes, returncode: i
     files = {"latency.hist": file, "log.gz": file, "started_epoch": file, "log.dropped": file}
     assert PGBENCH.parse(SPEC, Outputs(returncode, stdout, stderr, files)).outcome == "failed"
     summary = hand_made("14").stdout
-    assert PGBENCH.parse(SPEC, Outputs(0, summary, stderr, files)).parser == "pgbench/6"
+    assert PGBENCH.parse(SPEC, Outputs(0, summary, stderr, files)).parser == "pgbench/7"
 
 
 @given(st.integers(0, 700))
