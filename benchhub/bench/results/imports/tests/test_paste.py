@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django import forms
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
@@ -288,3 +289,23 @@ def test_the_page_of_an_imported_run_says_nothing_of_what_nobody_told(runner, fi
     assert not names & {"port", "vacuum", "checkpoint", "warmup", "settle", "drop caches"}
     assertContains(page, "<dt>logged</dt><dd>no transaction</dd>", html=True)
     assertNotContains(page, "every transaction")
+
+
+def test_rates_without_end_are_refused_before_any_is_read(runner, fields, monkeypatch):
+    cleaned = []
+    clean = forms.IntegerField.clean
+    monkeypatch.setattr(forms.IntegerField, "clean", lambda self, value: cleaned.append(value) or clean(self, value))
+    answer = runner.post(PAGE, {**fields, "rate_tps": "1 " * 100_000})
+    assert "at most 5000 characters" in answer.content.decode()
+    assert len(cleaned) < 1_000
+
+
+@pytest.mark.parametrize("tps", ["0.000001", "0.000000", f"0.{'0' * 322}5"])
+def test_a_duration_that_no_calendar_has_is_refused_with_a_sentence(runner, fields, tps):
+    text = COUNTED.replace("150000", "9" * 17).replace("1200000/1200000", f"{'9' * 17}/{'9' * 17}")
+    text = text.replace("tps = 20004.000000", f"tps = {tps}")
+    both = text + text.replace("latency", "latency ")
+    for pasted in (text, text + text, both, text + EIGHT):
+        answer = runner.post(PAGE, {**fields, "text": pasted, "measured_at": ""})
+        assert answer.status_code == 200
+        assert not Run.objects.exists()
