@@ -175,10 +175,10 @@ def _servers(text: str, databases_text: str) -> list[Facts]:
         if name.strip() and len(name) <= LONGEST_DATABASE:
             databases.setdefault(number, []).append(name)
     servers: dict[tuple[str, int], Facts] = {}
-    for number, line in enumerate(text.splitlines()[:MOST_FOLDERS], 1):
+    for position, line in enumerate(text.splitlines()[:MOST_FOLDERS], 1):
         match = re.fullmatch(r"(/.{0,200})/\.s\.PGSQL\.([0-9]{1,5})", line)
         if match and 0 < (port := int(match[2])) < 2**16:
-            names = databases.get(str(number), [])[:MOST_DATABASES]
+            names = databases.get(str(position), [])[:MOST_DATABASES]
             server = {"socket_directory": match[1], "port": port, **({"databases": names} if names else {})}
             servers.setdefault((match[1], port), server)
     return list(servers.values())
