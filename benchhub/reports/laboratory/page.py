@@ -156,7 +156,7 @@ class LaboratoryPage:
 
         Flips stack on a phone; prices along the axis are read across, and scroll.
         """
-        panels = ((tables.flip_panel(self.setup), f"{PLAIN} stack bare"), (tables.wide_panel(self.setup), PLAIN))
+        panels = ((tables.spoken_flip_panel(self.setup), f"{PLAIN} stack bare"), (tables.wide_panel(self.setup), PLAIN))
         return [(panel, address(self.query, csv=[panel.name]), css) for panel, css in panels]
 
     @property

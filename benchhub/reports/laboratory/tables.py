@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 from benchhub.analysis.pricing.certainty import SAME_RUNS
+from benchhub.analysis.pricing.laboratory.axis import SPOKEN_DIGITS
 from benchhub.analysis.pricing.laboratory.choices import Choice
 from benchhub.analysis.pricing.laboratory.flips import TESTED, Flip
 from benchhub.analysis.pricing.laboratory.words import zone_ends
 from benchhub.analysis.pricing.money import rounded, rounded_quotient, trimmed
+from benchhub.analysis.words import round_significant
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
 from benchhub.reports.prices.cells import Cell, places_of
 
@@ -18,6 +21,7 @@ from .setup import Setup, Subject
 FLIPS, LINES, HANDLES = "flips", "lines", "handles"
 TABLES = (FLIPS, LINES, HANDLES)
 DIGITS, PLACES = 5, 6
+PRICE_DIGITS = 3  # as prices have them elsewhere on the page
 HOW_SURE = {SAME_RUNS: "exact: the same runs on both sides", TESTED: "95% interval of the ratio"}
 
 
@@ -34,6 +38,29 @@ def flip_panel(setup: Setup) -> Panel:
     )  # fmt: skip
     rows = tuple(_flip(setup, flip) for group, _ in setup.groups for flip in group)
     return Panel(FLIPS, "Break-even points", (), columns, rows)
+
+
+def spoken_flip_panel(setup: Setup) -> Panel:
+    """Return the flips with no more digits than the sentences beside them; a file has all."""
+    panel = flip_panel(setup)
+    price_place = panel.columns.index(f"Price there, {setup.unit}")
+    return replace(panel, rows=tuple(replace(row, values=_spoken(row, price_place)) for row in panel.rows))
+
+
+def _spoken(row: PanelRow, price_place: int) -> tuple[Value, ...]:
+    return tuple(
+        value
+        if value is None or isinstance(value, str)
+        else rounded(Decimal(value), places_of(Decimal(value), PRICE_DIGITS))
+        if place == price_place
+        else _spoken_value(value)
+        for place, value in enumerate(row.values)
+    )
+
+
+def _spoken_value(value: Decimal | int) -> Value:
+    spoken = Decimal(str(round_significant(float(value), SPOKEN_DIGITS)))
+    return int(spoken) if spoken == spoken.to_integral_value() else spoken.normalize()
 
 
 def _flip(setup: Setup, flip: Flip) -> PanelRow:

@@ -60,7 +60,7 @@ def labelled_cells(row: PanelRow, columns: Sequence[str]) -> SafeString:
 
 
 def _labelled(value: Any, is_number: bool, column: str) -> str:
-    css = "none" if value is None else "n line" if is_number else "line"
+    css = "n none" if value is None else "n line" if is_number else "line"
     return f'<td class="{css}" data-label="{escape(column)}">{amount(value)}</td>'
 
 

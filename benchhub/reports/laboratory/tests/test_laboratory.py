@@ -7,10 +7,12 @@ import pytest
 from django.http import QueryDict
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from benchhub.analysis.words import round_significant
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.comparison.comparison import Comparison
 from benchhub.reports.comparison.state import State
+from benchhub.reports.laboratory import tables
 from benchhub.reports.laboratory.settings import Settings
 from benchhub.reports.laboratory.setup import Setup
 from benchhub.reports.testing import both, key, list_price, rows_of, variant
@@ -266,3 +268,14 @@ def test_curves_of_unlike_protocols_are_refused_as_in_their_comparison(reader, r
     page = reader.get(f"{address(repeated, systems)}&curve={key(other, systems[1])}")
     assertContains(page, "Nothing is drawn.")
     assertNotContains(page, "figure-laboratory")
+
+
+def test_the_page_writes_break_even_points_as_its_sentences_do(repeated, systems, prices):
+    room = setup(repeated, systems, priced=prices["core"].pk)
+    exact, spoken = tables.flip_panel(room).rows, tables.spoken_flip_panel(room).rows
+    assert len(exact) == len(spoken) > 0
+    for (value, *_), (spoken_value, _, _, price, *_) in zip(
+        (row.values for row in exact), (row.values for row in spoken), strict=True
+    ):
+        assert float(spoken_value) == round_significant(float(value), 4)
+        assert round(price, 2) == price or len(price.as_tuple().digits) == 3
