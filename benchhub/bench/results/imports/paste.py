@@ -107,7 +107,11 @@ class ImportForm(forms.Form):
     source = forms.CharField(max_length=300, label="Where it comes from")
 
     def __init__(self, data: QueryDict | None, user: Any, *, is_whole: bool = True) -> None:
-        usual = {"source": f"pasted by {user}", "experiment": f"Imported on {timezone.now():%Y-%m-%d}"}
+        usual = {
+            "path": System.Path.values[0],
+            "source": f"pasted by {user}",
+            "experiment": f"Imported on {timezone.now():%Y-%m-%d}",
+        }
         super().__init__(data, initial=usual)
         self.label_suffix = NOTHING
         self.fields["text"].help_text = HELP.format(texts.readable())

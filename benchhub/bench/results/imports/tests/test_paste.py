@@ -119,6 +119,8 @@ def test_what_most_mean_is_chosen_already_and_a_machine_never_is(runner, fields)
     assert form["experiment"].value().startswith("Imported on 20")
     assert form.fields["configuration"].initial.name == "As found"
     assert form.fields["hardware"].initial is None
+    assert form["path"].value() == "socket"
+    assert not form.has_open_folded
 
 
 def test_an_output_alone_is_enough_to_be_read_and_finds_its_workload(runner, fields):
