@@ -32,9 +32,10 @@ def series_figure(rows: Sequence[Series]) -> Figure:
 
 
 def with_warmup(figure: Figure, warmup: Series) -> Figure:
-    """Return the figure with the warm-up before it, dotted and called so, at negative seconds."""
-    trace = _line(1, warmup, seconds_before(warmup), warmup.values)
+    """Return the figure with the warm-up before it, dotted, grey and called so, at negative seconds."""
+    trace = _line(0, warmup, seconds_before(warmup), warmup.values)
     trace |= {"name": "warm-up, not measured", "line": {"width": 1.5, "dash": "dot"}}
+    trace["meta"]["is_ghost"] = True
     return {**figure, "data": [trace, *figure["data"]]}
 
 

@@ -47,6 +47,7 @@ def test_a_warm_up_ends_where_the_measured_part_begins_and_is_called_so():
     before, after = figure["data"]
     assert (before["x"], before["y"]) == ([-1.0, -0.5, 0.0], [1.0, 2.0, 3.0])
     assert (before["name"], before["line"]["dash"]) == ("warm-up, not measured", "dot")
+    assert before["meta"] == {"series": 0, "is_ghost": True}  # a colour of its own would be that of another system
     assert after == measured["data"][0]
 
 
