@@ -64,7 +64,8 @@ def _apart(runs: Sequence[Run], instances: Mapping[int, Sequence[int]]) -> Itera
     rest = list(runs)
     while rest:
         owners: dict[int, int] = {}
-        group, later = [], []
+        group: list[Run] = []
+        later: list[Run] = []
         for run in rest:
             own = instances.get(run.experiment_id, ())
             tenants = {owners.setdefault(instance, run.experiment_id) for instance in own}
