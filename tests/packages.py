@@ -4,6 +4,7 @@ Run by the Python of .venv or of the machine. Nothing that is installed is start
 lies there meanwhile and is removed afterwards.
 """
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -25,6 +26,8 @@ def missing_packages() -> dict[str, str]:
         missing["openssh-server"] = "integration tests against OpenSSH"
     if not any(shutil.which(name) for name in _browsers()):
         missing["chromium-headless-shell"] = "browser tests"
+    if not _has_atomic_library():
+        missing["libatomic1"] = "browser tests: what drives the browser"
     if _debian_release() == "bookworm" and not Path("/usr/lib/postgresql/15/bin/pgbench").exists():
         missing["postgresql-15"] = "tests against pgbench 15"
     if can_install() and shutil.which("pgbouncer", path=SBIN) is None:  # elsewhere its tests are left out
@@ -36,6 +39,15 @@ def missing_packages() -> dict[str, str]:
     if can_install() and shutil.which("sysbench") is None:
         missing["sysbench"] = "faults: black holes under its loads"
     return missing
+
+
+def _has_atomic_library() -> bool:
+    """A bare Debian lacks it, and no package of a browser brings it: Node.js, which drives the browser, needs it."""
+    try:
+        ctypes.CDLL("libatomic.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _browsers() -> tuple[str, ...]:
