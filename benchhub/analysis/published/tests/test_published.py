@@ -101,7 +101,7 @@ def test_a_cell_says_what_its_latency_implies_for_clients_and_for_tps():
 def test_a_cell_within_five_per_cent_agrees_and_says_that_rounding_does_not_explain_it():
     check = only("A", "Little's law, including connecting", "9.5 Beta 1, 2:1, scale 100: clients")
     assert check.survives  # 82.98 against 80
-    assert "3.7% off: more than rounding, within the 5% that is allowed" in check.why
+    assert "3.7% apart: more than rounding, within the 5% that is allowed" in check.why
 
 
 def test_excluding_is_below_including_in_one_cell_of_sixteen():
