@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
-from benchhub.bench.models import Attempt, Run, System
+from benchhub.bench.models import Attempt, Hold, Run, System
 from benchhub.bench.models.states import State
 from benchhub.bench.plan import specs
 from benchhub.bench.queue import queue
@@ -36,6 +36,7 @@ FACTS_LAST = timedelta(hours=1)
 AFTER_DEADLINE_S = 120
 UNSEEN = "Its load ends by its deadline at the latest: until then the run holds its server, and a cancel waits."
 ENDED_UNSEEN = "Its load has ended by now: it is collected once that is mended, or cancelled at once."
+SERVER_FREED = "Its server was given to others while nothing could be sent to its driver: its start is taken back."
 
 _unseen_since_s: dict[int, float] = {}  # by attempt
 
@@ -71,7 +72,7 @@ def prepare_step(claim: queue.Claim) -> Job | None:
     """Commit what must be true before the target is spoken to, and gather plain data; None where nothing is to do."""
     try:
         with queue.fenced(claim) as run:
-            too_late = queue.why_not_now(run) if run.state == State.STARTING else ""
+            too_late = (queue.why_not_now(run) or _without_its_server(run)) if run.state == State.STARTING else ""
             is_new = run.state == State.RESERVED
             if is_new and (_is_unreadable(run, claim) or not _enter_starting(run, claim)):
                 return None
@@ -80,6 +81,12 @@ def prepare_step(claim: queue.Claim) -> Job | None:
             return replace(make_job(run, claim, run.attempts.latest("number"), too_late), is_new=is_new)
     except queue.StaleFenceError:
         return None
+
+
+def _without_its_server(run: Run) -> str:
+    """Say that the run holds its driver alone (`_free_unseen`), as another run may load the server now."""
+    names = set(Hold.objects.filter(run=run).values_list("resource", flat=True))
+    return SERVER_FREED if names and f"instance:{run.system.instance_id}" not in names else ""
 
 
 def _is_unreadable(run: Run, claim: queue.Claim) -> bool:
@@ -160,9 +167,12 @@ def _has_ended_unseen(run: Run, attempt: Attempt) -> bool:
     """Tell whether the load must have ended on a host to which nothing is sent: it was seen to, or by its deadline.
 
     By this process's own monotonic clock since it has first met the run so: no clock that is set makes that too soon.
+    Anew where the last word of the run was another: a worker has reached the host since, and may have begun the load.
     """
     if run.state == State.COLLECTING:
         return True
+    if not run.watch.contact_error.endswith((UNSEEN, ENDED_UNSEEN)):
+        _unseen_since_s.pop(attempt.pk, None)
     deadline_s = 0 if _unread_plan(run) else specs.spec_of(run).deadline_s
     if not deadline_s:
         return False

@@ -283,3 +283,47 @@ def test_a_run_is_looked_at_once_the_key_can_be_read_again_and_a_second_fault_is
     settings.FIELD_KEYS = [Fernet.generate_key().decode()]
     looked_at(2 * DEADLINE_S)
     assert Hold.objects.count() == 3
+
+
+def reached_again(driver):
+    """Let the key of the driver be read again, and return the job that is due then."""
+    Host.objects.update(paused_at=None)
+    driver.make_key_pair()
+    driver.trust = Host.Trust.PINNED
+    driver.save()
+    Watch.objects.update(lease_until=None)
+    [job_] = jobs.prepare(queue.claim(9, list(Run.objects.values_list("pk", flat=True))))
+    return job_
+
+
+def test_a_start_whose_server_was_freed_meanwhile_is_taken_back_and_never_loads_it_beside_another(hosts, unseen):
+    begin, looked_at = unseen
+    begin()
+    looked_at(0)
+    looked_at(DEADLINE_S + jobs.AFTER_DEADLINE_S + STEP_TIMEOUT_S + 1)
+    Hold.objects.create(resource=f"host:{hosts[1].pk}")  # of another run by now
+    job_ = reached_again(hosts[0])
+    assert (job_.state, job_.too_late) == (State.STARTING, jobs.SERVER_FREED)
+    assert written(job_, Withdrawn()).state == State.QUEUED
+    assert list(Hold.objects.values_list("resource", flat=True)) == [f"host:{hosts[1].pk}"]
+
+
+def test_a_start_that_still_has_its_server_goes_on_once_the_key_can_be_read_again(hosts, unseen):
+    begin, looked_at = unseen
+    begin()
+    looked_at(0)
+    looked_at(DEADLINE_S)
+    job_ = reached_again(hosts[0])
+    assert (job_.state, job_.too_late) == (State.STARTING, "")
+    assert Hold.objects.count() == 3
+
+
+def test_a_fault_is_timed_anew_where_another_worker_has_reached_the_host_since(hosts, unseen):
+    begin, looked_at = unseen
+    begin()
+    looked_at(0)
+    Watch.objects.update(contact_error="Another job still runs on the host.")  # by a worker with a clock of its own
+    looked_at(DEADLINE_S + jobs.AFTER_DEADLINE_S + STEP_TIMEOUT_S + 1)
+    assert Hold.objects.count() == 3
+    looked_at(DEADLINE_S + jobs.AFTER_DEADLINE_S + STEP_TIMEOUT_S + 1)
+    assert held() == {"host"} and Hold.objects.count() == 1
