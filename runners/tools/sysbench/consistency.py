@@ -100,6 +100,8 @@ def _progress_totals(text: str, measures: Mapping[str, Measure], queries: list[i
 def _progress_statements(text: str, measures: Mapping[str, Measure], queries: list[int]) -> Iterator[Doubt]:
     """Yield a doubt where a report has more reads or writes than its transactions, those under way, and errors send, or
     fewer than its transactions have sent, of which each thread may have begun one before.
+
+    One that comes sooner, after a late one, is of so short a time that each thread's counts for more.
     """
     lines = report.intervals(text)
     transactions, errors = (
@@ -112,7 +114,9 @@ def _progress_statements(text: str, measures: Mapping[str, Measure], queries: li
         most_each = (1 + PROGRESS_TOLERANCE) * total / transactions
         # What failed has sent no more than a whole one.
         least_each = (1 - PROGRESS_TOLERANCE) * total / (transactions + errors)
-        for at_s, line in lines:
+        for (before_s, _), (at_s, line) in pairwise([(0.0, None), *lines]):
+            if at_s - before_s < least_s:
+                continue
             ended, failed = (_value(line, (column,)) for column in ("tps", "errors_per_s"))
             under_way, rate = _value(line, ("threads",)) / least_s, _value(line, COLUMNS[name])
             least = least_each * (ended - _most_threads(measures, lines) / least_s) - RATE_ROUNDING

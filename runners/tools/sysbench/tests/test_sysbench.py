@@ -44,6 +44,17 @@ def test_the_recorded_report_is_read() -> None:
     )
 
 
+@pytest.mark.parametrize(("at_s", "is_doubted"), [(15, False), (20, True)])
+def test_a_report_that_comes_soon_after_a_late_one_may_be_of_commits_alone(at_s: int, is_doubted: bool) -> None:
+    """Each thread had sent the statements of its transaction before, and all of them end in so short a time."""
+    first, second, third = re.findall(r"^\[.*\n", RECORDED.read_text(), re.MULTILINE)
+    commits = "thds: 4 tps: 20.00 qps: 20.00 (r/w/o: 0.00/0.00/20.00) lat (ms,90%): 5.28 err/s: 0.00 reconn/s: 0.00 \n"
+    text = RECORDED.read_text().replace(second + third, third + f"[ {at_s}s ] {commits}")
+    texts = [doubt.text for doubt in parsed(text.encode()).doubts]
+    assert first in text and text.count("[ ") == 3
+    assert any("reads, of 20.00 transactions and errors" in doubt for doubt in texts) == is_doubted
+
+
 def test_empty_lines_before_a_report_are_passed_over_once() -> None:
     """Looked at again from each of them, they would take longer than anybody waits."""
     text = RECORDED.read_bytes()
