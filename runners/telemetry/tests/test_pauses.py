@@ -9,6 +9,7 @@ import pytest
 
 from runners.telemetry import collector
 from runners.telemetry.log import parse
+from runners.tests.patience import PATIENCE_S
 
 TOOLS = ("sh", "awk", "date", "getconf", "stat", "sleep", "mkfifo", "rm", "nice", "cat")
 SCRIPT = """\
@@ -63,3 +64,22 @@ def test_a_second_is_noted_after_the_other_and_the_last_moment_too_and_nothing_i
     assert not [line for line in (folder / "left").read_text().splitlines() if "telemetry" in line]
     assert not [name for name in ("telemetry.pid", "telemetry.clock", "telemetry.tick") if (folder / name).exists()]
     assert (folder / collector.ERROR_FILE).read_text() == ""
+
+
+def test_the_clock_ends_after_a_collector_that_was_killed_and_that_nobody_reaps(tmp_path):
+    """In a container that may be never; so may be the end of a process that has its number by then."""
+    bash = shutil.which("bash") or pytest.skip("bash is not installed")
+    (tmp_path / "telemetry.clock.sh").write_text(collector.files("")["telemetry.clock.sh"])
+    for name in ("telemetry.tick", "telemetry.wait"):
+        os.mkfifo(tmp_path / name)
+    killed = subprocess.Popen(["sleep", "600"], cwd=tmp_path)
+    clock = subprocess.Popen([bash, "./telemetry.clock.sh", str(killed.pid), "1"], cwd=tmp_path)
+    try:
+        assert (tmp_path / "telemetry.tick").open().read(1) == "\n" and clock.poll() is None
+        killed.kill()
+        assert clock.wait(PATIENCE_S) == 0
+        assert Path(f"/proc/{killed.pid}").exists()  # a zombie still
+    finally:
+        killed.wait()
+        clock.kill()
+        clock.wait()
