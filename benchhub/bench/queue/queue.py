@@ -97,7 +97,7 @@ def _reserve(runs: Sequence[Run]) -> list[int]:
     All together, in one transaction; if that fails, each in one of its own.
     """
     action, unprepared = "reserve a run of it", reserving.unprepared(runs)
-    ending = [run for run in runs if run.cancel_asked_at or run.pk in unprepared]
+    ending = [run for run in runs if run.cancel_asked_at or (run.pk in unprepared and _missing_data_set(run))]
     ended = [run.pk for run in ending if or_pause(run.experiment, partial(_end_unstarted, run), action)]
     others = [run for run in runs if run.pk not in {run.pk for run in ending}]
     try:
@@ -114,7 +114,7 @@ def _end_unstarted(run: Run, _: Experiment) -> bool:
     if run.cancel_asked_at:
         return _end_in_queue(run, State.CANCELLED, "Cancelled before it started.")
     reason = _missing_data_set(run)
-    return _fail_unprepared(run, reason) if reason else _reserve_alone(run, run.experiment)
+    return bool(reason) and _fail_unprepared(run, reason)
 
 
 def _reserve_alone(run: Run, _: Experiment) -> bool:
@@ -377,7 +377,9 @@ def run_again(runs: models.QuerySet[Run], reason: str = "To be run again, as a p
 
 def run_lost_again(experiment: Experiment, attempts: int) -> int:
     """Queue the experiment's lost runs once more, as new attempts, as long as they had fewer than `attempts`."""
-    lost = Run.objects.filter(experiment=experiment, state=State.LOST).annotate(number=models.Count("attempts"))
+    began = ~Q(attempts__outcome=State.CANCELLED)
+    counted = Run.objects.filter(experiment=experiment).annotate(number=models.Count("attempts", filter=began))
+    lost = counted.filter(state=State.LOST)
     keys = list(lost.filter(number__lt=attempts).values_list("pk", flat=True))
     return run_again(Run.objects.filter(pk__in=keys), "To be run again: the attempt before was lost.")
 

@@ -220,6 +220,8 @@ def test_a_lost_run_is_queued_again_until_it_has_had_its_attempts(attempts, coun
     lost = new_run(two_runs[0].experiment, two_runs[0].system, 3, state=State.LOST)
     for number in range(attempts):
         lost.attempts.create(number=number, ended_at=Now())
+    for number in range(attempts, 9):  # of which nothing began
+        lost.attempts.create(number=number, ended_at=Now(), outcome=State.CANCELLED)
     assert queue.run_lost_again(lost.experiment, attempts=2) == count
     assert states() == ["queued", "queued", "queued" if count else "lost"]
 

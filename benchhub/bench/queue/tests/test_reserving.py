@@ -172,3 +172,15 @@ def test_a_run_that_is_being_cancelled_is_not_waited_for():
     assert keys == [second.pk]
     assert held(first) == set()
     assert queue.reserve() == [first.pk]
+
+
+def test_of_two_that_share_hardware_the_first_starts_though_a_load_of_the_other_failed_before_its_newest():
+    first, second = waiting(2)
+    Host.objects.update(interference_group=InterferenceGroup.objects.create(name="rack"))
+    Run.objects.filter(pk=second.pk).update(position=9)
+    for position, state in enumerate(("failed", "succeeded"), start=1):
+        new_run(second.experiment, second.system, position, state=state, kind="load", clients=0, threads=0)
+    assert reserving.unprepared([first, second]) == {second.pk}
+    assert queue.reserve() == [first.pk]
+    assert Run.objects.get(pk=second.pk).state == "queued"
+    assert held(second) == set()
