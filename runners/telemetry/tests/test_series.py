@@ -192,7 +192,7 @@ def test_a_server_too_old_to_tell_of_wal_gets_a_remark(version, remarks):
 def test_what_backends_write_is_read_of_wherever_this_version_tells_it():
     name = "pg_stat_io_backends.writes"
     log = LOG.replace("pg_stat_bgwriter.checkpoints_timed", name)
-    log = re.sub(r"(?m)^(pg 10(\d) \d+) 3 ", lambda found: f"{found[1]} {12_500 * int(found[2])} ", log)
+    log = re.sub(r"(?m)^(pg 10(\d) \d+) 3 ", lambda row: f"{row[1]} {12_500 * int(row[2])} ", log)
     values = by_name(series.read(log.encode(), STEPS, 3))
     assert values["backend_written"] == pytest.approx((102.4, 102.4, 102.4))
     assert "wal_writes" not in values
