@@ -34,10 +34,16 @@ def stated_duration_s(tool: Tool, text: str) -> int | None:
 
     None for more than a day as well: no run of this warehouse lasts so long, and some texts say more than any calendar.
     """
+    planned_s = planned_duration_s(tool, text)
+    duration_s = tool.stated_duration_s(text) if planned_s is None else planned_s
+    return duration_s if duration_s is not None and duration_s <= DAY_S else None
+
+
+def planned_duration_s(tool: Tool, text: str) -> int | None:
+    """Return how long the run of a text was to last, which is printed as it was given; None where no line says it."""
     line = tool.stated.get(DURATION)
     match = line.search(text) if line else None
-    duration_s = int(match[1]) if match else tool.stated_duration_s(text)
-    return duration_s if duration_s is not None and duration_s <= DAY_S else None
+    return int(match[1]) if match else None
 
 
 def printed_runs(tool: Tool, output: Outputs, clients: int | None) -> list[PrintedRun]:

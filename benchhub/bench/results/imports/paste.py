@@ -24,7 +24,7 @@ from runners.tools.printed import printed_text
 
 from . import check, texts
 from .lines import HIGHEST_RATE_TPS, WHOLE_RATES, Conditions, Fault, ImportedRun, Place, Reading, RejectedError
-from .parts import DAY_S, stated_duration_s
+from .parts import DAY_S, planned_duration_s, stated_duration_s
 from .workload_match import Match, matches, missing_workload, tools_reading
 
 LONGEST_TEXT = 1_000_000
@@ -304,7 +304,7 @@ def _filled(posted: QueryDict, text: str, rows: Sequence[Match]) -> QueryDict:
             if pattern and not data.get(field) and (match := pattern.search(text)):
                 data[field] = match[1]
     durations_s = _durations_s(text)
-    if not data.get("duration_s") and (duration_s := _alike_s(durations_s)):
+    if not data.get("duration_s") and (duration_s := _alike_s(durations_s, _planned_durations_s(text))):
         data["duration_s"] = str(duration_s)
     if not data.get("measured_at"):
         data["measured_at"] = _latest_begin(durations_s, data.get("duration_s", NOTHING))
@@ -319,11 +319,23 @@ def _durations_s(text: str) -> list[int | None]:
     return [stated_duration_s(tool, part.text) for tool in tools_reading(text) for part in tool.parts(text)]
 
 
-def _alike_s(durations_s: Sequence[int | None]) -> int | None:
-    """Return the duration of all runs; None where they differ by more than rounding, so that each has its own."""
+def _planned_durations_s(text: str) -> set[int]:
+    """Return the durations that runs of a text were to have, which are printed to the second as they were given."""
+    planned_s = (planned_duration_s(tool, part.text) for tool in tools_reading(text) for part in tool.parts(text))
+    return {duration_s for duration_s in planned_s if duration_s}
+
+
+def _alike_s(durations_s: Sequence[int | None], planned_s: set[int]) -> int | None:
+    """Return the duration of all runs; None where they differ by more than rounding, so that each has its own.
+
+    Rounded is only how long a number of transactions took: durations that were planned are alike or are others.
+    """
     stated_s = [duration_s for duration_s in durations_s if duration_s]
-    is_alike = len(stated_s) == len(durations_s) and max(stated_s, default=0) - min(stated_s, default=0) <= 1
-    return stated_s[0] if stated_s and is_alike else None
+    if not stated_s or len(stated_s) < len(durations_s) or len(planned_s) > 1:
+        return None
+    duration_s = next(iter(planned_s), stated_s[0])
+    is_alike = max(*stated_s, duration_s) - min(*stated_s, duration_s) <= 1
+    return duration_s if is_alike else None
 
 
 def _latest_begin(durations_s: Sequence[int | None], duration: str) -> str:

@@ -260,7 +260,7 @@ def test_how_long_a_number_of_transactions_took_is_read_from_their_count_and_rat
 
 @pytest.mark.parametrize(
     "other",
-    [COUNTED.replace("tps = 20004", "tps = 10002"), EIGHT.replace("60 s", "120 s").replace("1200000", "2400480")],
+    [LONGER, EIGHT.replace("60 s", "120 s").replace("1200000", "2400480")],
 )
 def test_runs_of_unlike_lengths_in_one_text_have_each_its_own(runner, fields, other):
     text = f"{EIGHT}\n{other}\n{EIGHT}"
@@ -269,6 +269,18 @@ def test_runs_of_unlike_lengths_in_one_text_have_each_its_own(runner, fields, ot
     assert runs == [(60, 0, 1), (120, 1, 1), (60, 3, 2)]
     durations_s = Experiment.objects.order_by("duration_s").values_list("name", "duration_s")
     assert list(durations_s) == [("From a laptop", 60), ("From a laptop", 120)]
+
+
+def test_durations_that_were_planned_a_second_apart_are_two_and_a_counted_run_that_took_so_long_is_like_one(
+    runner, fields
+):
+    other = EIGHT.replace("60 s", "61 s").replace("1200000", "1220244")
+    runner.post(PAGE, {**fields, "text": f"{EIGHT}\n{other}", "save": "1"})
+    assert set(Experiment.objects.values_list("duration_s", flat=True)) == {60, 61}
+    counted = COUNTED.replace("tps = 20004", "tps = 19800")
+    page = runner.post(PAGE, {**fields, "text": f"{counted}\n{EIGHT}"})
+    assert page.context["page"].form["duration_s"].value() == "60"
+    assertContains(page, "What was read: 2 runs")
 
 
 def test_runs_of_unlike_lengths_without_a_time_are_taken_for_the_last_ones_that_have_ended(runner, fields):
