@@ -20,14 +20,20 @@ class Option:
 
     `feature` names it where a version before `since` refuses it. `argument` is its part of the command line (""
     where it has none), `words` what sets a workload apart that has not the default: {} stands for the value in both.
+    `zero_words` stand in their place where 0 is no number but means that there is no limit.
     """
 
     feature: str
     words: str
+    zero_words: str = ""
     argument: str = ""
     since: Version = OLDEST
     is_of_data_set: bool = False
     question: Question | None = None
+
+    def worded(self, value: Any) -> str:
+        """Return in words what a value sets apart."""
+        return self.zero_words if self.zero_words and value == 0 else self.words.format(value)
 
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError, with one sentence, for a value that it cannot have."""

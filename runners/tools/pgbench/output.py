@@ -355,7 +355,7 @@ def stated_duration_s(text: str) -> int | None:
 
 
 def stated_parameters(text: str) -> dict[str, Any]:
-    """Return script, scale, query mode and whether statements were timed, of the first run in a text.
+    """Return script, scale, query mode, tries and whether statements were timed, of the first run in a text.
 
     {} where it is none of one built-in script.
     """
@@ -364,4 +364,8 @@ def stated_parameters(text: str) -> dict[str, Any]:
     if not script or not scale:
         return {}
     stated = {"script": script, "scale": int(scale), "query_mode": summary.values.get("query mode", "simple")}
+    tries = 0 if "number of transactions retried" in summary.values else 1
+    tries = int(summary.number("maximum number of tries") or tries)
+    if tries != 1:
+        stated["max_tries"] = tries
     return {**stated, **({"statement_latencies": True} if summary.has_statements else {})}

@@ -152,16 +152,18 @@ class Parameters:
         feature="more than one try",
         argument="--max-tries={}",
         words="up to {} tries of a transaction",
+        zero_words="tries of a transaction without a limit",
         since=(15,),
         question=WholeNumber(
             name="max_tries",
             label="Tries of a transaction at most",
             unit="for the tries",
-            lowest=1,
+            lowest=0,
             highest=MOST_TRIES,
             default=1,
             is_required=False,
-            help_text="With more than 1, a transaction that a serialization error or a deadlock ended is tried again. "
+            help_text="With more than 1, a transaction that a serialization error or a deadlock ended is tried again; "
+            "with 0 until it succeeds, the run ends or its latency limit has passed. "
             "Needs pgbench 15 or newer (--max-tries).",
         ),
     )
@@ -398,6 +400,6 @@ def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def peculiarities(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return in words what sets a workload apart from one of the same script and scale; empty if it cannot be read."""
     try:
-        return tuple(described.words.format(value) for _, described, value in used_options(read(parameters)))
+        return tuple(described.worded(value) for _, described, value in used_options(read(parameters)))
     except ValueError:
         return ()

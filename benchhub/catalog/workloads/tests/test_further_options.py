@@ -124,7 +124,7 @@ def test_a_distribution_without_a_think_time_makes_no_difference(engineer):
         ({"partitions": "-1"}, "partitions", "At least 0 partitions."),
         ({"partitions": "10001"}, "partitions", "At most 10,000 partitions."),
         ({"partition_method": "list"}, "partition_method", "valid choice"),
-        ({"max_tries": "0"}, "max_tries", "At least 1 for the tries."),
+        ({"max_tries": "-1"}, "max_tries", "At least 0 for the tries."),
     ],
 )
 def test_what_pgbench_cannot_take_is_refused_beside_the_field_which_is_unfolded(engineer, typed, field, sentence):

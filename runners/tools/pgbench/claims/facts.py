@@ -25,6 +25,7 @@ from .stated import (
     holder,
     shares,
     timing,
+    tries_words,
 )
 
 SCALE_USED = re.compile(r":scale\b")
@@ -40,7 +41,7 @@ def facts_of(spec: RunSpec, *, is_own: bool) -> dict[str, Fact]:
         SCALE: claims.number_fact(parameters.scale),
         **_variable_facts(parameters, is_own=is_own),
         PARTITIONS: _partitions_fact(parameters),
-        TRIES: claims.number_fact(parameters.max_tries),
+        TRIES: Fact(parameters.max_tries, f"{parameters.max_tries:,}" if parameters.max_tries else tries_words(0)),
         FAILURES: Fact(
             parameters.failures_detailed, f"those {'by kind' if parameters.failures_detailed else 'together'}"
         ),

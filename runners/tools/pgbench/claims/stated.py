@@ -209,22 +209,32 @@ def _lasted_claim(lasted_s: float, connecting_s: float) -> Claim:
 def _load_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     tries = summary.number("maximum number of tries")
     if tries is not None:
-        yield TRIES, claims.counted(int(tries), "try at most", "tries at most")
+        yield TRIES, claims.exactly(int(tries), tries_words(int(tries)))
     elif "number of transactions retried" in summary.values:
-        yield TRIES, claims.exactly(None, "tries without a limit")
+        yield TRIES, claims.exactly(0, tries_words(0))
     if "number of failed transactions" in summary.values:
         is_detailed = "number of serialization failures" in summary.values
         yield FAILURES, claims.exactly(is_detailed, f"failures {'by kind' if is_detailed else 'that are not by kind'}")
     if (connects_each := _connects_each(summary)) is not None:
         yield CONNECTIONS, claims.exactly(connects_each, f"one connection for each {holder(connects_each)}")
     if _has_rates(summary):
-        yield RATE, _rate_claim(summary)
+        yield from rate_claims(summary)
         yield LATENCY_LIMIT, _limit_claim(summary)
         yield STATEMENTS, claims.exactly(summary.has_statements, f"a run {timing(summary.has_statements)}")
 
 
+def rate_claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
+    """Yield the rate at which transactions were offered, as far as the lines tell it; nothing of a damaged summary."""
+    if _has_rates(summary):
+        yield RATE, _rate_claim(summary)
+
+
 def timing(has_statements: bool) -> str:
     return f"{'with' if has_statements else 'without'} a report by statement (-r)"
+
+
+def tries_words(tries: int) -> str:
+    return claims.count_words(tries, "try at most", "tries at most") if tries else "tries without a limit"
 
 
 def holder(connects_each: bool) -> str:

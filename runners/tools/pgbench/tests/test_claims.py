@@ -249,6 +249,12 @@ def test_rates_that_are_too_low_to_tell_leave_open_whether_each_transaction_conn
 def test_tries_without_a_limit_are_told_by_the_retries() -> None:
     text = NEW.replace("maximum number of tries: 3\n", "")
     assert "tries without a limit, not of 3" in contradicted(NEW_SPEC, text)["tries"]
+    untiring = {"max_tries": 0}
+    assert contradicted(NEW_SPEC, text, parameters=untiring) == {}
+    assert "3 tries at most, not of tries without a limit." in contradicted(NEW_SPEC, NEW, parameters=untiring)["tries"]
+    assert PGBENCH.stated_parameters(printing(text))["max_tries"] == 0
+    assert PGBENCH.stated_parameters(printing(NEW))["max_tries"] == 3
+    assert "max_tries" not in PGBENCH.stated_parameters(printing(OLD))
     without = "".join(line for line in text.splitlines(keepends=True) if "retr" not in line)
     assert contradicted(NEW_SPEC, without) == {}
 

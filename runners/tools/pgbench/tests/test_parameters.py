@@ -57,7 +57,7 @@ def test_a_run_that_cannot_be_is_refused_with_a_sentence(change: dict[str, Any],
         ({"rate_tps": "100"}, "rate_tps must be a number"),
         ({"rate_tps": float("nan")}, "rate must be 0"),
         ({"latency_limit_ms": -1}, "latency limit must be 0"),
-        ({"max_tries": 0}, "max_tries must be between 1 and 1,000,000, not 0"),
+        ({"max_tries": -1}, "max_tries must be between 0 and 1,000,000, not -1"),
         ({"variables": {"a b": 1}}, "'a b' cannot be a variable"),
         ({"scail": 10}, "no parameter 'scail'; it has: script, scale"),
         ({"scripts": [{"text": "SELECT 1"}]}, 'go with the script "custom"'),
@@ -221,6 +221,8 @@ def test_a_workload_says_what_sets_it_apart_and_nothing_of_what_is_the_default()
     )
     assert description.label_note == "; ".join(description.peculiarities)
     assert PGBENCH.describe({"script": "select-only"}).peculiarities == ()
+    untiring = PGBENCH.describe({**SPEC.parameters, "max_tries": 0}).peculiarities
+    assert untiring == ("tries of a transaction without a limit",)
 
 
 def test_with_a_think_time_the_switch_for_latencies_by_statement_tells_nothing_apart() -> None:
