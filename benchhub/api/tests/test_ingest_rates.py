@@ -59,7 +59,22 @@ def test_a_rate_is_no_rate_of_numbers_alone_or_of_a_program_that_takes_none(cour
         ("/rate_tps", "Numbers alone say nothing of a rate: send the output that they are of.")
     ]
     sysbench = {**at_rate(rate_tps=60), "workload": "oltp"}
-    assert faults(courier, sysbench) == [("/rate_tps", "sysbench takes no rate: leave it out.")]
+    [(pointer, detail)] = faults(courier, sysbench)
+    assert (pointer, detail.split(", and cannot")[0]) == (
+        "/rate_tps",
+        "oltp goes as fast as it can, and sysbench takes no rate: a run that was offered 60 TPS is another load",
+    )
+
+
+def test_a_run_of_a_program_that_has_rates_is_none_of_a_load_without_one_whether_or_not_its_rate_is_sent(courier):
+    Workload.objects.create(name="phones", tool="tatp", parameters={"subscribers": 1000})
+    phones = {**at_rate(), "workload": "phones"}
+    assert ("/rate_tps", "not of as many as can be.") in [
+        (pointer, detail[-len("not of as many as can be.") :]) for pointer, detail in faults(courier, phones)
+    ]
+    [(pointer, detail)] = faults(courier, {**phones, "rate_tps": 60})
+    assert pointer == "/rate_tps" and "phones goes as fast as it can" in detail
+    assert not Run.objects.exists()
 
 
 def test_a_repeat_at_a_rate_is_one_of_that_rate(courier):

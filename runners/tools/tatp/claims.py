@@ -11,7 +11,7 @@ from statistics import median
 
 from runners.contract import RunSpec
 from runners.tools import claims
-from runners.tools.claims import CLIENTS, DURATION, Claim, Fact
+from runners.tools.claims import CLIENTS, DURATION, RATE, Claim, Fact
 from runners.tools.pgbench.claims import facts as pgbench_facts
 from runners.tools.pgbench.claims import stated
 from runners.tools.pgbench.claims.stated import QUERY_MODE
@@ -122,6 +122,7 @@ def _number(text: str) -> float:
 def _claims(summary: Summary) -> Iterator[tuple[str, Claim]]:
     yield from stated.version_claims(summary)
     yield from stated.level_claims(summary)
+    yield from stated.rate_claims(summary)
     if (mode := summary.values.get("query mode")) is not None:
         yield QUERY_MODE, claims.exactly(mode, f"query mode {mode}")
     if (name := summary.values.get("transaction type")) is not None:
@@ -150,5 +151,6 @@ def facts_of(spec: RunSpec) -> dict[str, Fact]:
     return {
         **pgbench_facts.level_facts(spec, spec.warmup_s + spec.duration_s),
         QUERY_MODE: Fact("prepared", "prepared"),
+        RATE: Fact(0, "as many as can be"),
         MIX: Fact(mix, "/".join(map(str, mix))),
     }

@@ -16,6 +16,10 @@ from .lines import Fault, ImportedRun, OpenLoop
 POINTER = "/rate_tps"
 NUMBERS_ALONE = "Numbers alone say nothing of a rate: send the output that they are of."
 OTHER_NUMBER = "The output holds {}: write the rate of all, or that of each in their order."
+NO_RATE = (
+    "{} goes as fast as it can, and {} takes no rate: a run that was offered {:,} TPS is another load, and cannot "
+    "be imported as one of this. Measure it again without; a rate that there was not is to be left out."
+)
 LIMIT_ALONE = "A latency limit can be imported with a rate only (-R): no workload has one of its own."
 
 
@@ -45,7 +49,7 @@ def _fault(line: ImportedRun, workload: Workload) -> str:
         own = f"{workload.name} has a rate of its own, {own_tps:,.10g} TPS: leave this one out."
         return "" if line.rate_tps == own_tps else own
     if not tool.takes_rate:
-        return f"{workload.tool} takes no rate: leave it out."
+        return NO_RATE.format(workload.name, workload.tool, line.rate_tps)
     return "" if line.output else NUMBERS_ALONE
 
 
