@@ -42,6 +42,7 @@ REPORT: tuple[tuple[str, str, str, float], ...] = (
 )
 READERS = tuple((name, unit, re.compile(rf"^[ \t]*{line}", re.MULTILINE), by) for name, unit, line, by in REPORT)
 LABELS = (*(f"{line.partition(':')[0]}:" for _, _, line, _ in REPORT if line[0] != "("), "total time:", "time elapsed:")
+PERCENTILE_LABEL = re.compile(r"(?:\d{1,9}(?:st|nd|rd|th)|approx\.[ \t]+\d{1,9}) percentile:")
 PERCENTILE_LINES = (
     re.compile(rf"^[ \t]*(\d{{1,3}})th percentile:[ \t]+{NUMBER}$", re.MULTILINE),
     re.compile(rf"^[ \t]*approx\.[ \t]+(\d{{1,3}}) percentile:[ \t]+{NUMBER}ms$", re.MULTILINE),
@@ -60,11 +61,12 @@ INTERVALS = (
     re.compile(
         rf"thds: (?P<threads>\d{{1,9}}) tps: (?P<tps>{NUMBER}) qps: (?P<queries_per_s>{NUMBER}) "
         rf"\(r/w/o: (?P<reads>{NUMBER})/(?P<writes>{NUMBER})/(?P<others>{NUMBER})\) "
-        rf"lat \(ms,(?P<share>\d{{1,3}})%\): (?P<percentile>{NUMBER}) err/s: (?P<errors_per_s>{NUMBER}) "
+        rf"lat \(ms,(?P<share>100|\d{{1,2}})%\): (?P<percentile>{NUMBER}) err/s: (?P<errors_per_s>{NUMBER}) "
     ),
     re.compile(
         rf"threads: (?P<threads>\d{{1,9}}), tps: (?P<tps>{NUMBER}), reads: (?P<reads_per_s>{NUMBER}), "
-        rf"writes: (?P<writes_per_s>{NUMBER}), response time: (?P<percentile>{NUMBER})ms \((?P<share>\d{{1,3}})%\), "
+        rf"writes: (?P<writes_per_s>{NUMBER}), "
+        rf"response time: (?P<percentile>{NUMBER})ms \((?P<share>100|\d{{1,2}})%\), "
         rf"errors: (?P<errors_per_s>{NUMBER}),"
     ),
 )
@@ -118,13 +120,23 @@ def unread(text: str) -> tuple[str, ...]:
     """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
     lines = [line for line in text.split("\n") if line.strip(" \t").startswith(LABELS)]
     unread = [line.strip() for line in lines if not any(reader.match(line) for _, _, reader, _ in READERS)]
-    return unread_lines(unread)
+    return unread_lines([*unread, *_unread_percentiles(text)])
+
+
+def _unread_percentiles(text: str) -> list[str]:
+    """Return the lines of percentiles that none can be, as one above 100; 0 is for none, and no loss."""
+    lines = [line.strip(" \t") for line in text.split("\n")]
+    labelled = [line for line in lines if PERCENTILE_LABEL.match(line)]
+    return [line for line in labelled if not any(0 <= share <= 100 for share, _ in _printed_percentiles(line))]
+
+
+def _printed_percentiles(text: str) -> list[tuple[int, float]]:
+    return [(int(share), float(ms)) for line in PERCENTILE_LINES for share, ms in line.findall(text)]
 
 
 def percentile_lines(text: str) -> list[tuple[int, float]]:
     """Return the percentiles that are printed: the share in percent, and the latency in ms; 0 is for none."""
-    lines = [(int(share), float(ms)) for line in PERCENTILE_LINES for share, ms in line.findall(text)]
-    return [(share, ms) for share, ms in lines if 0 < share <= 100]
+    return [(share, ms) for share, ms in _printed_percentiles(text) if 0 < share <= 100]
 
 
 def read_percentiles(text: str) -> dict[str, Measure]:

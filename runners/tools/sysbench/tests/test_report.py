@@ -133,6 +133,19 @@ def test_a_percentile_that_was_not_asked_for_is_none() -> None:
     assert not any("latency_p" in metric for metric in (*series(parsed(text)), *values(parsed(text))))
 
 
+@pytest.mark.parametrize("wrong", ["approx. 195 percentile:              28.00ms", "95th percentile:  l8.00"])
+def test_a_percentile_that_is_none_is_remarked_and_in_no_measure(wrong: str) -> None:
+    result = parsed(OF_0_5.replace("approx.  95 percentile:              28.00ms", wrong))
+    assert not any(name.startswith("latency_p") for name in result.measures)
+    assert f"The line '{wrong}' cannot be read: its number is left out." in result.remarks
+
+
+def test_a_percentile_above_100_makes_no_series() -> None:
+    result = parsed(OF_0_5.replace("30.00ms (95%)", "30.00ms (195%)"))
+    assert "latency_p195_ms" not in series(result)
+    assert any(remark.startswith("1 of the 2 lines of progress cannot be read") for remark in result.remarks)
+
+
 def test_lines_that_end_as_on_windows_are_read_alike() -> None:
     assert values(parsed(OF_0_5.replace("\n", "\r\n"))) == values(parsed(OF_0_5))
 
