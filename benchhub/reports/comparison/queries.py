@@ -55,7 +55,9 @@ def rows(keys: Sequence[Key]) -> list[ExperimentSystem]:
         "system__pooler_hardware",
         "system__build",
         "system__configuration",
+        "system__driver",
         "system__instance__host",
+        "system__instance__cluster",
     )
     by_key = {(row.experiment_id, row.system_id): row for row in rows}
     return [by_key[key] for key in keys if key in by_key]

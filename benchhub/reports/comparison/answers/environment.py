@@ -11,6 +11,7 @@ from benchhub.analysis.protocol.digest import PROTOCOL_DEFAULTS, labels
 from benchhub.analysis.snapshot import settings
 from benchhub.analysis.words import listing
 from benchhub.bench.models import Found
+from benchhub.catalog.models import Host
 from benchhub.catalog.shared.machines import COUNTS, shape
 from benchhub.reports.comparison import queries
 from benchhub.reports.comparison.entries import Entries, Entry
@@ -23,7 +24,7 @@ from .systems import Side, protocol_text, side_by_side
 Facts = Mapping[str, Found]  # by the key of a curve: the facts around one run at its peak
 # The facts of a host that may be published; all others stay here, and of file systems all that `mounts` leaves out.
 ENVIRONMENT = (
-    "os", "kernel", "architecture", "cpu", "memory_bytes", "limits", "swap_bytes", "transparent_huge_pages",
+    "os", "kernel", "architecture", "cpu", "memory_bytes", "swap_bytes", "transparent_huge_pages",
     "cpu_governors", "clock_source", "block_devices", "dmi",
 )  # fmt: skip
 NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "cores")
@@ -31,7 +32,10 @@ NAMED = (*ENVIRONMENT, "kernel_options", "sysctls", "filesystems", "sockets", "c
 MOMENTARY = ("mhz", "bogomips", "free")
 NOT_READ, NO_POOLER = "not read", "none"
 MOST_REMARKS = 8
-WHERE = "What was found on the hosts of the servers, at one run of each curve's peak."
+WHERE = (
+    "What was found on the hosts of the servers, at one run of each curve's peak. Limits are those of BenchHub's "
+    "account: on the host that drives the load, and on the server's where it started the server."
+)
 ONE_PROTOCOL = "All curves were measured under one protocol; it is what runs must agree on to be compared at all."
 DESIGN = (
     "Each level is run once or several times, as planned; a failed run never becomes a point. What is drawn, compared "
@@ -55,8 +59,9 @@ def environment(entries: Entries, facts: Facts) -> list[Side]:
     drivers = Side("driven from", tuple(_driver_text(entry) for entry in entries))
     data = Side("data directory", tuple(map(_data_directory, entries, rows)))
     host_facts = [_host_facts(entry, row) for entry, row in zip(entries, rows, strict=True)]
-    sides = [servers, drivers, *([data] if any(data.values) else []), *_poolers(entries, rows)]
-    return [*sides, *(_with_gaps(side, host_facts) for side in side_by_side(host_facts))]
+    limits = _limits(entries, rows)
+    sides = [servers, drivers, *limits, *([data] if any(data.values) else []), *_poolers(entries, rows)]
+    return [*sides, *_with_gaps(host_facts, host_facts)]
 
 
 def remarks(entries: Entries, facts: Facts) -> list[str]:
@@ -91,10 +96,15 @@ def _doubtful_texts(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from _list(facts, "remarks", str)[:MOST_REMARKS]
 
 
-def _with_gaps(side: Side, host_facts: Sequence[Mapping[str, str]]) -> Side:
-    """Write what was not read of a host that has facts; where there are none at all, the cell stays empty."""
-    values = (value or (NOT_READ if form else "") for value, form in zip(side.values, host_facts, strict=True))
-    return Side(side.name, tuple(values))
+def _with_gaps(forms: Sequence[Mapping[str, str]], facts: Sequence[Mapping[str, Any]]) -> list[Side]:
+    """Return forms side by side, with what was not read of a host that has facts; others leave their cells empty."""
+    return [
+        Side(
+            side.name,
+            tuple(value or (NOT_READ if host else "") for value, host in zip(side.values, facts, strict=True)),
+        )
+        for side in side_by_side(forms)
+    ]
 
 
 def protocol(entries: Entries) -> list[tuple[str, str]]:
@@ -128,9 +138,32 @@ def _pooler_form(entry: Entry, row: Found | None) -> dict[str, str]:
     }
 
 
+def _limits(entries: Entries, rows: Sequence[Found | None]) -> list[Side]:
+    """Return what limits the account by which loads are driven, and servers where it started them on another host.
+
+    Whose account somebody's own server has nobody read.
+    """
+    drivers, servers = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    for entry, row in zip(entries, rows, strict=True):
+        system = entry.system
+        is_started = system.instance.own_cluster is not None and not system.driven_locally
+        drivers.append(_facts_on(system.driver, row))
+        servers.append(_facts_on(system.instance.host, row) if is_started else {})
+    return [*_limits_on("driver", drivers), *_limits_on("server", servers)]
+
+
+def _limits_on(name: str, facts: Sequence[Mapping[str, Any]]) -> list[Side]:
+    forms = [_flat({f"limits of the {name}": host["limits"]} if "limits" in host else {}) for host in facts]
+    return _with_gaps(forms, facts)
+
+
 def _facts(entry: Entry, row: Found | None) -> Mapping[str, Any]:
-    """Return the facts of a curve's host. Those of imported runs may be of any form."""
-    host = entry.system.instance.host
+    """Return the facts of a curve's host."""
+    return _facts_on(entry.system.instance.host, row)
+
+
+def _facts_on(host: Host | None, row: Found | None) -> Mapping[str, Any]:
+    """Return what was found on a host. Facts of imported runs may be of any form."""
     facts = row.host.get(host.name) if row and host else None
     return facts if isinstance(facts, Mapping) else {}
 
@@ -142,12 +175,17 @@ def _list(facts: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 
 
 def _host_facts(entry: Entry, row: Found | None) -> dict[str, str]:
-    """Return the facts that may be published, flat, as text: {'cpu: cores per socket': '4'}."""
+    """Return the facts of the server's host that may be published, flat."""
     facts = _facts(entry, row)
     public = {name: facts[name] for name in ENVIRONMENT if name in facts}
     public |= mounts.public(_list(facts, "filesystems", dict)) | _switches(facts)
     if isinstance(facts.get("cpu"), Mapping):
         public["cpu"] = _counted_cpu(facts)
+    return _flat(public)
+
+
+def _flat(public: Mapping[str, Any]) -> dict[str, str]:
+    """Return facts that may be published as one mapping of texts: {'cpu: cores per socket': '4'}."""
     return {
         fact.name if part.name == "host" else f"{part.name}: {fact.name}": strip_tags(measured(fact.value, fact.unit))
         for part in ui_facts.sections(("host", public))

@@ -7,7 +7,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench import testing
 from benchhub.bench.models import Found, System
-from benchhub.catalog.models import Host, Instance
+from benchhub.catalog.models import Cluster, Host, Instance
 from benchhub.reports.comparison.answers import environment
 from benchhub.reports.comparison.answers.mounts import GROUNDS
 from benchhub.reports.testing import both
@@ -73,13 +73,32 @@ def test_facts_that_are_unlike_are_named_once_by_their_group(page):
 def test_limits_stand_side_by_side_and_none_is_unlike_a_limit(page):
     first, other = ({"limits": {"cpus": "none", "memory_bytes": value}} for value in ("none", 4 << 30))
     response = page(first, other)
-    assertContains(response, '<tr class="differs"><th scope="row">limits: memory</th><td>none</td><td>4 GiB</td>')
-    assertContains(response, "Unlike between the curves: limits.")
+    assertContains(
+        response, '<tr class="differs"><th scope="row">limits of the driver: memory</th><td>none</td><td>4 GiB</td>'
+    )
+    assertContains(response, "Unlike between the curves: limits of the driver.")
+
+
+def test_limits_are_those_of_the_driver_and_of_a_server_that_benchhub_started_on_another_host():
+    def curve(key, *, is_own):
+        instance = Instance(host=Host(pk=2, name="box"))
+        if is_own:
+            instance.cluster = Cluster(instance=instance)
+        system = System(label=key, instance=instance, driver=Host(pk=1, name="loader"), path="network", description={})
+        return SimpleNamespace(key=key, label=key, system=system)
+
+    hosts = {"loader": {"limits": {"cpus": 2}}, "box": {"kernel": "6.1", "limits": {"cpus": 7}}}
+    rows = {key: Found(host=hosts) for key in "ab"}
+    entries = [curve("a", is_own=True), curve("b", is_own=False)]
+    sides = {side.name: side.values for side in environment.environment(entries, rows)}
+    limits = {name: values for name, values in sides.items() if name.startswith("limits")}
+    assert limits == {"limits of the driver: CPUs": ("2", "2"), "limits of the server: CPUs": ("7", "")}
+    assert sides["kernel"] == ("6.1", "6.1")
 
 
 def test_limits_that_an_older_probe_did_not_read_are_no_difference(page):
     response = page({"kernel": "6.1"}, {"kernel": "6.1", "limits": {"cpus": 2.5, "memory_bytes": 4 << 30}})
-    assertContains(response, '<th scope="row">limits: CPUs</th><td>not read</td><td>2.50</td>')
+    assertContains(response, '<th scope="row">limits of the driver: CPUs</th><td>not read</td><td>2.50</td>')
     assertNotContains(response, "Unlike between the curves")
 
 
