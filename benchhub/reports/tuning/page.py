@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from benchhub.analysis.tuning import words
+from benchhub.analysis.tuning import treatments, words
 from benchhub.analysis.words import listing
 from benchhub.bench.models import TuningSeries
 from benchhub.reports.comparison.answers.answer import Tile
@@ -91,8 +91,15 @@ class SeriesPage:
 
     @property
     def over_time_address(self) -> str:
-        """Return the page of a run of the baseline with one of the best on its axis; empty where they are no two."""
-        pair = [self.series.typical_run(row) for row in (self.series.treatments[0], self.series.best) if row]
+        """Return the page of a run of the baseline with one of the best on its axis; empty where they are no two.
+
+        Where the baseline itself is the best, it is one of all steps together, if anything was measured so.
+        """
+        baseline, *others = self.series.treatments
+        best = self.series.best
+        if best and not best.place and self.series.kind == treatments.CUMULATIVE:
+            best = others[-1]
+        pair = [self.series.typical_run(row) for row in (baseline, best) if row]
         if None in pair or len(set(pair)) < 2:
             return ""
         return f"{reverse('run', args=pair[:1])}?with={pair[1]}#timeline"

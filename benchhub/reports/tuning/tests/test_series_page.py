@@ -166,6 +166,22 @@ def test_a_step_that_loses_leaves_the_baseline_the_best(reader, make_series):
     assertContains(response, "-10.0% (-10.4 to -9.6%)")
 
 
+def test_where_the_baseline_is_the_best_it_is_drawn_with_all_steps_together(reader, make_series):
+    throughput = {(): 1000.0, (1,): 900.0, (1, 2): 950.0}
+    lost = page(reader, make_series(throughput, steps=STEPS[:2])).context["page"]
+    together = lost.series.typical_run(lost.series.treatments[2])
+    assert lost.over_time_address.endswith(f"?with={together}#timeline")
+    alone = {(): 1000.0, (1,): 900.0, (2,): 950.0}
+    apart = page(reader, make_series(alone, kind="one-at-a-time", steps=STEPS[:2], name="Apart"))
+    assert apart.context["page"].over_time_address == ""
+
+
+def test_a_series_is_compared_and_published_without_prices_once_something_is_measured(reader, make_series):
+    assertNotContains(page(reader, make_series({(): 0, (1,): 0}, steps=STEPS[:1])), "Compare and publish")
+    measured = page(reader, make_series({(): 1000.0, (1,): 1100.0}, steps=STEPS[:1], name="Measured"))
+    assertContains(measured, "Compare and publish")
+
+
 def test_a_factorial_shows_effects_and_interactions_and_that_the_best_was_lucky(reader, make_series):
     throughput = {(): 1000.0, (1,): 1200.0, (2,): 1100.0, (1, 2): 1500.0}
     series = make_series(
