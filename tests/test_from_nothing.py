@@ -128,6 +128,7 @@ def queue_experiment(tab: Any) -> None:
     fill(tab, name="reading", script="select-only", scale="1")
     save(tab)
     go(tab, "Results", "Experiments", "Plan an experiment")
+    tab.get_by_role("link", name="Plan freely").click()
     tab.get_by_label("Workload").select_option(label="reading")
     tab.get_by_label("Instance").select_option(label="pg")
     tab.get_by_label("Hardware").select_option(label="A box")

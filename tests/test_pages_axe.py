@@ -19,6 +19,7 @@ from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Protocol
+from benchhub.bench.plan.questions import FORMS
 from benchhub.reports.published import files
 from benchhub.reports.sharing import publish
 from benchhub.reports.tuning.testing import CUMULATIVE, make_series
@@ -219,6 +220,17 @@ def test_a_comparison_of_repeats_its_steps_its_prices_and_a_refusal_have_no_seri
         if charts:
             tab.locator("main .chart.drawn").nth(charts - 1).wait_for()
         assert faults(tab) == {}
+
+
+def test_the_form_of_each_question_has_no_serious_fault(tab, rows):
+    tab.goto("/alive")
+    sign_in(tab)
+    by_question = {}
+    for name in sorted(FORMS):
+        open_unfolded(tab, f"{reverse('experiment-new')}?question={name}")
+        assert tab.get_by_label("Client levels").count() == 1
+        by_question[name] = faults(tab)
+    assert {name: sentences for name, sentences in by_question.items() if sentences} == {}
 
 
 def test_the_reference_of_a_resource_has_no_serious_fault(tab):

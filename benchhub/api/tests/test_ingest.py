@@ -15,6 +15,7 @@ from benchhub.accounts.testing import make_user
 from benchhub.api.bench.deliveries import EXAMPLE
 from benchhub.api.conftest import program
 from benchhub.bench.models import Delivery, Evidence, Experiment, Result, Run, System
+from benchhub.bench.plan.testing import FREE_FORM
 from benchhub.bench.results.imports import store as import_store
 from benchhub.catalog.models import Configuration, Host, Instance, Workload
 
@@ -261,7 +262,7 @@ def test_hosts_and_servers_that_are_never_seen_are_offered_by_no_plan(courier, c
     assert (host.name, host.trust, host.private_key) == ("ci-1", "elsewhere", "")
     assert instance.retired_at is not None
     client.force_login(make_user("ada", Role.ADMINISTRATOR))
-    assert "ci-1" not in client.get(reverse("experiment-new")).content.decode()
+    assert "ci-1" not in client.get(FREE_FORM).content.decode()
     assert client.get(reverse("host", args=[host.pk])).status_code == 200
 
 

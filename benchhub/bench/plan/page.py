@@ -14,7 +14,7 @@ from benchhub.bench.queue.form_times import WINDOW
 
 from . import presets, preview
 from .form import Draft
-from .questions import FREE, QUESTIONS
+from .questions import FREE
 from .questions.question import Question
 
 # Fields of a short form that stand outside of its fold, or in a fold of their own; and faults of no field.
@@ -80,10 +80,6 @@ class PlanPage:
 
     draft: Draft
     question: Question = FREE
-
-    @property
-    def questions(self) -> list[Question]:
-        return list(QUESTIONS.values())
 
     @property
     def has_folded_fault(self) -> bool:

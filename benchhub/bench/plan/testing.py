@@ -6,6 +6,7 @@ from . import preview as plan_preview
 from .form import Draft
 
 NEW, PLAN = "/experiments/new", "/experiments/plan"
+FREE_FORM = f"{NEW}?question=free"
 
 
 def form_of(workload, *instances, **fields):

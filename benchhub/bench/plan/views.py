@@ -22,14 +22,17 @@ from . import designs_like, growth, plan, presets, preview
 from .fields.rows import resized
 from .form import Draft
 from .page import PlanPage
-from .questions import question_of
+from .questions import FORMS, METHOD, QUESTIONS, question_of
 from .repeats import INTRO, RepeatsForm, add
 
 
 def experiment_new(request: HttpRequest) -> HttpResponse:
-    """Plan an experiment. Only the button 'Queue' queues it; what was typed is kept whatever was pressed."""
+    """Plan an experiment. Only the button 'Queue' queues it; what was typed is kept whatever was pressed.
+
+    The bare address asks what the experiment is to tell.
+    """
     if request.method != "POST":
-        return _plan_page(request, _initial_draft(request))
+        return _plan_page(request, _initial_draft(request)) if _begins_with_form(request) else _ask_question(request)
     if "add" in request.POST or "remove" in request.POST:
         values, systems = preview.typed(request.POST)
         return _plan_page(request, Draft(initial=values, systems=resized(systems, request.POST)))
@@ -42,6 +45,19 @@ def experiment_new(request: HttpRequest) -> HttpResponse:
             redirect("design", experiment.design_id) if experiment.design_id else redirect("experiment", experiment.pk)
         )
     return _plan_page(request, draft)
+
+
+def _begins_with_form(request: HttpRequest) -> bool:
+    return (
+        request.GET.get("question") in FORMS
+        or request.GET.get("preset") in presets.PRESETS
+        or bool(request.GET.keys() & {"like", "design"})
+    )
+
+
+def _ask_question(request: HttpRequest) -> HttpResponse:
+    instance = row_number(request.GET.get("instance", ""))
+    return render(request, "bench/questions.html", {"questions": QUESTIONS.values(), "instance": instance})
 
 
 @require_POST
@@ -74,7 +90,8 @@ def _like(request: HttpRequest, experiment: Experiment, values: dict[str, Any], 
 
 
 def _plan_page(request: HttpRequest, draft: Draft) -> HttpResponse:
-    question = question_of(request.POST.get("question", request.GET.get("question", "")))
+    start = METHOD.name if request.GET.get("preset") else request.GET.get("question", "")
+    question = question_of(request.POST.get("question", start))
     return render(request, "bench/plan.html", {"page": PlanPage(draft, question)})
 
 

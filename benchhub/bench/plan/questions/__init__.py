@@ -28,14 +28,24 @@ QUESTIONS = {
             "What does each setting bring? A baseline and its steps, measured in turns on one cluster.",
             "tuning-new",
         ),
-        Question("method", "Repeat a published method", "The plan of a published report, in today's terms.", "presets"),
-        Question("free", "Plan freely", "Every field: several workloads and scales, an open loop, any order."),
+        Question(
+            "method",
+            "Repeat a published method",
+            "What does a published report's plan give here? Its method in today's terms, on your systems.",
+            "presets",
+        ),
+        Question(
+            "free",
+            "Plan freely",
+            "Something else? Every field: several workloads and scales, an open loop, any order.",
+            is_short=False,
+        ),
     )
 }
-FREE = QUESTIONS["free"]
+METHOD, FREE = QUESTIONS["method"], QUESTIONS["free"]
+FORMS = frozenset(question.name for question in QUESTIONS.values() if not question.page)
 
 
 def question_of(name: str) -> Question:
     """Return the question of this name; the free plan for any other."""
-    question = QUESTIONS.get(name, FREE)
-    return FREE if question.page else question
+    return QUESTIONS.get(name, FREE)

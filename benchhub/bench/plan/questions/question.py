@@ -12,7 +12,9 @@ from django.utils import timezone
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`page` names a page of its own in urls.py; otherwise the plan's form is short and begins with `values`.
+    """`page` names a page of its own in urls.py that the answer begins on; otherwise it is the plan's form.
+
+    The form is short, unless `is_short` is false, and begins with `values`.
 
     `systems` are as many as the answer needs.
     """
@@ -21,6 +23,7 @@ class Question:
     title: str
     words: str
     page: str = ""
+    is_short: bool = True
     systems: int = 1
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -32,11 +35,6 @@ class Question:
         """Return what the form begins with; a short one has a name already, that may be changed."""
         name = {"name": f"{self.title}, {timezone.now():%Y-%m-%d}"} if self.is_short else {}
         return {**name, **self.values}
-
-    @property
-    def is_short(self) -> bool:
-        """Tell whether the form shows only what this question needs, and folds the rest."""
-        return bool(self.values)
 
     @property
     def is_search(self) -> bool:

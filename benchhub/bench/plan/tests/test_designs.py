@@ -7,7 +7,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Design, Experiment, Run
-from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
+from benchhub.bench.plan.testing import FREE_FORM, NEW, PLAN, form_of, look
 from benchhub.catalog.models import DataSet, Host, Inspection, Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -181,7 +181,7 @@ def test_on_a_standby_what_writes_loads_anew_or_vacuums_is_refused_and_what_only
 
 
 def test_a_seed_is_drawn_for_each_form_and_gives_the_order_that_the_plan_showed_and_the_same_again(planner, filled):
-    seeds = [planner.get(NEW).context["page"].draft.plan["order_seed"].value() for _ in range(3)]
+    seeds = [planner.get(FREE_FORM).context["page"].draft.plan["order_seed"].value() for _ in range(3)]
     assert len(set(seeds)) > 1
     form = {**filled, "order": "random", "order_seed": str(seeds[0])}
     response = planner.post(PLAN, form)

@@ -5,7 +5,7 @@ from django.utils.html import escape
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench.models import Experiment, Run
-from benchhub.bench.plan.testing import NEW, PLAN, form_of
+from benchhub.bench.plan.testing import FREE_FORM, NEW, PLAN, form_of
 from runners.telemetry.cost import MEASURED
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ def queued(planner, form):
 
 
 def test_the_form_says_what_telemetry_costs_and_begins_with_the_default(planner):
-    page = planner.get(NEW)
+    page = planner.get(FREE_FORM)
     assertContains(page, escape(MEASURED.text))
     assert bool(page.context["page"].draft.plan["telemetry"].value()) is MEASURED.is_usual is False
 

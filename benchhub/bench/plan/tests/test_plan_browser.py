@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment
+from benchhub.bench.plan.testing import FREE_FORM, NEW
 from benchhub.catalog.models import Configuration, Hardware, Instance, PgBuild, Workload
 from tests.browser import is_too_wide, sign_in
 
@@ -29,7 +30,10 @@ def catalogue(page):
 def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
     sign_in(page)
     page.get_by_role("link", name="Plan an experiment").first.click()
-    page.wait_for_url("/experiments/new*")
+    page.wait_for_url(NEW)
+    page.get_by_role("navigation", name="What do you want to know?").get_by_role("link").first.wait_for()
+    page.get_by_role("link", name="Plan freely").press("Enter")
+    page.wait_for_url(FREE_FORM)
     assert not page.get_by_text("Choose one.").count()
     stands_out = "button => getComputedStyle(button).fontWeight === '600'"
     queue, show = (page.get_by_role("button", name=name, exact=True) for name in ("Queue", "Show the plan"))
@@ -75,7 +79,7 @@ def test_a_plan_is_typed_seen_to_grow_queued_and_cancelled(page, catalogue):
 @pytest.mark.whole
 def test_enter_in_a_field_shows_the_plan_and_does_not_queue_it(page, catalogue):
     sign_in(page)
-    page.goto("/experiments/new")
+    page.goto(FREE_FORM)
     page.get_by_label("Name", exact=True).fill("by accident")
     page.get_by_label("Workload").select_option(label="reading")
     page.get_by_label("Instance").select_option(label="pg18")
@@ -89,7 +93,7 @@ def test_a_long_list_is_typed_into_and_says_where_what_is_typed_is_not_enough(pa
     names = [f"mix {number:02}" for number in range(20)]
     Workload.objects.bulk_create(Workload(name=name, tool="pgbench", parameters=testing.PARAMETERS) for name in names)
     sign_in(page)
-    page.goto("/experiments/new")
+    page.goto(FREE_FORM)
     workload, select = page.get_by_label("Workload"), page.locator("select[name=workload]")
     expect(select).to_be_hidden()
     workload.fill("mix")
@@ -115,7 +119,7 @@ def test_a_long_list_is_typed_into_and_says_where_what_is_typed_is_not_enough(pa
 
 def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_design(page, catalogue):
     sign_in(page)
-    page.goto("/experiments/new")
+    page.goto(NEW)
     page.get_by_role("link", name="Repeat a published method").click()
     page.get_by_role("button", name="PostgreSQL on POWER8").click()
     page.get_by_text("how its method is carried out today").click()
@@ -124,6 +128,8 @@ def test_a_published_method_is_planned_seen_with_its_parts_and_queued_as_a_desig
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("Instance").select_option(label="pg18")
     page.locator("#plan .costs td", has_text="450 min").wait_for()  # 2 workloads x 9 levels x 5 trials of 300 s
+    expect(page.get_by_label("Others as well (optional)")).to_be_hidden()
+    page.get_by_text("All other fields").click()
     expect(page.get_by_label("Others as well (optional)")).to_be_visible()
     assert page.get_by_role("region", name="Parts of the design").locator("tbody tr").count() == 2
     page.get_by_role("button", name="Queue", exact=True).click()

@@ -8,7 +8,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from benchhub.analysis.protocol import digest as digests
 from benchhub.bench import testing
 from benchhub.bench.models import Experiment, Run, System
-from benchhub.bench.plan.testing import NEW, PLAN, form_of, look
+from benchhub.bench.plan.testing import FREE_FORM, NEW, PLAN, form_of, look
 from benchhub.catalog.models import Configuration, DataSet, Hardware, Host, Instance, Workload
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_nothing_is_planned_without_signing_in(client, filled):
 
 
 def test_an_empty_form_has_sensible_values_and_says_what_is_missing_in_the_catalogue(planner):
-    response = planner.get(NEW)
+    response = planner.get(FREE_FORM)
     assertContains(response, 'value="1, 2, 4, 8"')
     assertContains(response, "There is no instance to measure yet")
     assertContains(response, "There is no workload yet")

@@ -3,17 +3,28 @@
 import pytest
 from pytest_django.asserts import assertContains, assertNotContains
 
-from benchhub.bench.plan.questions import FREE, QUESTIONS, question_of
-from benchhub.bench.plan.testing import NEW
+from benchhub.bench.plan.questions import FREE, METHOD, QUESTIONS, question_of
+from benchhub.bench.plan.testing import FREE_FORM, NEW
 
 pytestmark = pytest.mark.django_db
 
 
-def test_every_question_is_offered_with_its_words(planner):
-    response = planner.get(NEW)
+@pytest.mark.parametrize("words", [{}, {"question": "no such"}, {"preset": "no such"}, {"question": "tune"}])
+def test_a_new_experiment_starts_with_the_questions_and_no_field(planner, words):
+    response = planner.get(NEW, words)
     for question in QUESTIONS.values():
         assertContains(response, f'href="{question.address}"')
         assertContains(response, question.title)
+    assertNotContains(response, 'name="workload"')
+    assertNotContains(response, "Queue</button>")
+
+
+def test_the_questions_lead_on_to_the_instance_that_they_were_opened_for(planner):
+    response = planner.get(NEW, {"instance": "7"})
+    assertContains(response, 'href="/experiments/new?question=peak&amp;instance=7"')
+    draft = planner.get(NEW, {"question": "builds", "instance": "7"}).context["page"].draft
+    assert [system["instance"].value() for system in draft.systems] == ["7", None]
+    assertNotContains(planner.get(NEW, {"instance": '"><b>'}), "instance=")
 
 
 def test_to_compare_builds_begins_with_two_systems_and_three_runs_at_each_level(planner):
@@ -32,13 +43,21 @@ def test_to_find_the_peak_begins_with_a_search_on_one_system(planner):
     assertContains(response, '<details id="growing" open>')
 
 
-def test_a_free_plan_folds_nothing_that_it_had_and_any_other_word_is_one(planner):
-    for words in ({}, {"question": "free"}, {"question": "no such"}, {"question": "method"}):
-        response = planner.get(NEW, words)
+def test_a_free_plan_folds_nothing_and_any_other_word_that_is_sent_is_one(planner):
+    for response in (planner.get(FREE_FORM), planner.post(NEW, {"question": "no such", "show": "1"})):
         assert response.context["page"].question == FREE
         assertNotContains(response, '<details id="more"')
         assertContains(response, 'name="thread_rule"', count=1)
-    assert question_of("builds").is_short
+    assert question_of("builds").is_short and not FREE.is_short
+
+
+def test_the_plan_of_a_published_method_asks_for_the_systems_and_folds_what_the_method_has(planner):
+    response = planner.get(NEW, {"preset": "report-b"})
+    assert response.context["page"].question == METHOD
+    assertContains(response, '<details id="more">')
+    assert response.context["page"].draft.plan["repeats"].value() == 5
+    refused = planner.post(NEW, {"question": "method", "preset": "report-b", "queue": "1"})
+    assert refused.context["page"].question == METHOD
 
 
 def test_a_short_form_stays_short_and_opens_where_something_is_wrong_in_its_fold(planner):

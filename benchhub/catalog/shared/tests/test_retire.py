@@ -3,6 +3,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from benchhub.bench import testing
+from benchhub.bench.plan.testing import FREE_FORM
 from benchhub.catalog.models import Configuration, Hardware, Host, Instance, LicenceModel, Workload
 from benchhub.catalog.testing import make_sheet
 
@@ -133,9 +134,9 @@ def test_what_is_retired_cannot_be_revised(engineer, rows):
 
 
 def test_a_retired_instance_is_offered_by_no_plan_and_its_page_says_so(engineer, rows):
-    assertContains(engineer.get(reverse("experiment-new")), ">idle</option>")
+    assertContains(engineer.get(FREE_FORM), ">idle</option>")
     retire(engineer, "instance", rows["instance"])
-    assertNotContains(engineer.get(reverse("experiment-new")), ">idle</option>")
+    assertNotContains(engineer.get(FREE_FORM), ">idle</option>")
     assertContains(
         engineer.get(reverse("instance-edit", args=[rows["instance"].pk])), "It is retired: no plan offers it."
     )
