@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -11,8 +12,7 @@ from benchhub.analysis.pricing.laboratory.axis import SPOKEN_DIGITS
 from benchhub.analysis.pricing.laboratory.choices import Choice
 from benchhub.analysis.pricing.laboratory.flips import TESTED, Flip
 from benchhub.analysis.pricing.laboratory.words import zone_ends
-from benchhub.analysis.pricing.money import rounded, rounded_quotient, trimmed
-from benchhub.analysis.words import round_significant
+from benchhub.analysis.pricing.money import CENTS, rounded, rounded_quotient, trimmed
 from benchhub.reports.curves.panel import Panel, PanelRow, Value
 from benchhub.reports.prices.cells import Cell, places_of
 
@@ -21,6 +21,7 @@ from .setup import Setup, Subject
 FLIPS, LINES, HANDLES = "flips", "lines", "handles"
 TABLES = (FLIPS, LINES, HANDLES)
 DIGITS, PLACES = 5, 6
+VALUE_PLACES = (0, 4, 5)  # where a flip has the value of the handle and the ends of its zone
 PRICE_DIGITS = 3  # as prices have them elsewhere on the page
 HOW_SURE = {SAME_RUNS: "exact: the same runs on both sides", TESTED: "95% interval of the ratio"}
 
@@ -41,26 +42,36 @@ def flip_panel(setup: Setup) -> Panel:
 
 
 def spoken_flip_panel(setup: Setup) -> Panel:
-    """Return the flips with no more digits than the sentences beside them; a file has all."""
+    """Return the flips with no more digits than the sentences beside them, alike down a column; a file has all."""
     panel = flip_panel(setup)
+    columns = list(zip(*(row.values for row in panel.rows), strict=True))
     price_place = panel.columns.index(f"Price there, {setup.unit}")
-    return replace(panel, rows=tuple(replace(row, values=_spoken(row, price_place)) for row in panel.rows))
-
-
-def _spoken(row: PanelRow, price_place: int) -> tuple[Value, ...]:
-    return tuple(
-        value
-        if value is None or isinstance(value, str)
-        else rounded(Decimal(value), places_of(Decimal(value), PRICE_DIGITS))
-        if place == price_place
-        else _spoken_value(value)
-        for place, value in enumerate(row.values)
+    value_places = (
+        _places([value for place in VALUE_PLACES for value in columns[place]], SPOKEN_DIGITS) if columns else 0
     )
+    places = dict.fromkeys(VALUE_PLACES, value_places)
+    if columns:
+        places[price_place] = max(CENTS, _places(columns[price_place], PRICE_DIGITS))
+    rows = (
+        replace(row, values=tuple(_at(value, places.get(place, 0)) for place, value in enumerate(row.values)))
+        for row in panel.rows
+    )
+    return replace(panel, rows=tuple(rows))
 
 
-def _spoken_value(value: Decimal | int) -> Value:
-    spoken = Decimal(str(round_significant(float(value), SPOKEN_DIGITS)))
-    return int(spoken) if spoken == spoken.to_integral_value() else spoken.normalize()
+def _at(value: Value, places: int) -> Value:
+    if value is None or isinstance(value, str):
+        return value
+    return rounded(Decimal(value), places) if places else int(rounded(Decimal(value), 0))
+
+
+def _places(values: Iterable[Value], digits: int) -> int:
+    """Return the decimals that give the largest so many digits, and the smallest two; none for whole numbers."""
+    numbers = [Decimal(value) for value in values if value and not isinstance(value, str)]
+    if all(number == number.to_integral_value() for number in numbers):
+        return 0
+    sizes = [number.adjusted() for number in numbers]
+    return max(0, digits - 1 - max(sizes), 1 - min(sizes))
 
 
 def _flip(setup: Setup, flip: Flip) -> PanelRow:
@@ -95,15 +106,18 @@ def _line(setup: Setup, subject: Subject) -> list[PanelRow]:
 
 
 def wide_panel(setup: Setup) -> Panel:
-    """Return the lines side by side, a row for each value, as an eye compares them; a file has each with its range."""
+    """Return the lines side by side, a row for each value, as an eye compares them, with digits as people write them.
+
+    A file has each price with all its digits and its range.
+    """
     choices = [subject.choice for subject in setup.drawn]
     columns = (f"{setup.handle.title}, {setup.handle.unit_words}", *(choice.name for choice in choices))
+    values = setup.laboratory.values
+    prices = [[_price(setup, choice, value) for choice in choices] for value in values]
+    places = max(CENTS, _places((price for row in prices for price in row), PRICE_DIGITS))
     rows = tuple(
-        PanelRow(
-            (_shown(value), *(_price(setup, choice, value) for choice in choices)),
-            is_marked=value == setup.handle.value,
-        )
-        for value in setup.laboratory.values
+        PanelRow((_shown(value), *(_at(price, places) for price in row)), is_marked=value == setup.handle.value)
+        for value, row in zip(values, prices, strict=True)
     )
     return Panel(LINES, f"Prices along the axis, {setup.unit}", (), columns, rows)
 

@@ -7,7 +7,6 @@ import pytest
 from django.http import QueryDict
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from benchhub.analysis.words import round_significant
 from benchhub.bench import testing
 from benchhub.catalog.models import Hardware, LicenceModel
 from benchhub.reports.comparison.comparison import Comparison
@@ -270,12 +269,32 @@ def test_curves_of_unlike_protocols_are_refused_as_in_their_comparison(reader, r
     assertNotContains(page, "figure-laboratory")
 
 
-def test_the_page_writes_break_even_points_as_its_sentences_do(repeated, systems, prices):
+def test_the_page_writes_the_numbers_of_a_column_with_as_many_decimals(repeated, systems, prices):
     room = setup(repeated, systems, priced=prices["core"].pk)
     exact, spoken = tables.flip_panel(room).rows, tables.spoken_flip_panel(room).rows
     assert len(exact) == len(spoken) > 0
-    for (value, *_), (spoken_value, _, _, price, *_) in zip(
+    for (value, *_), (spoken_value, *_) in zip(
         (row.values for row in exact), (row.values for row in spoken), strict=True
     ):
-        assert float(spoken_value) == round_significant(float(value), 4)
-        assert round(price, 2) == price or len(price.as_tuple().digits) == 3
+        assert float(spoken_value) == pytest.approx(float(value), rel=0.05)
+    prices_there = [row.values[3] for row in spoken]
+    assert len({price.as_tuple().exponent for price in prices_there}) == 1
+    wide = [value for row in tables.wide_panel(room).rows for value in row.values[1:] if value is not None]
+    assert len({price.as_tuple().exponent for price in wide}) == 1
+    files = [row.values[3] for row in tables.line_panel(room).rows if row.values[3] is not None]
+    assert max(-price.as_tuple().exponent for price in files) > max(-price.as_tuple().exponent for price in wide)
+
+
+@pytest.mark.parametrize(
+    ("values", "digits", "places"),
+    [
+        (["0.0917", "0.27"], 4, 4),
+        (["1186", "583.9", "21.83"], 4, 0),
+        (["1050", None, "927"], 4, 0),
+        (["0.27", "0.0917"], 3, 3),
+        ([None], 4, 0),
+        (["0.004", "12.5"], 3, 4),
+    ],
+)
+def test_a_column_has_the_decimals_of_its_largest_number_and_two_digits_of_its_smallest(values, digits, places):
+    assert tables._places([value and Decimal(value) for value in values], digits) == places
