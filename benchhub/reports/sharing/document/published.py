@@ -41,6 +41,7 @@ def document(report: Report, at: datetime, release: str) -> Node:
         "unit": "",
         "sections": [
             _about(report),
+            *(_section(section) for section in report_page.sections),
             nodes.section(
                 "found",
                 "What does not survive",
@@ -49,7 +50,6 @@ def document(report: Report, at: datetime, release: str) -> Node:
                     *([nodes.listing("", report.findings)] if report.findings else []),
                 ],
             ),
-            *(_section(section) for section in report_page.sections),
             *([_lost(report_page.lost)] if report_page.lost else []),
             _given(report_page.given),
             _oddities(report_page),
