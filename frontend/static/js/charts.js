@@ -162,13 +162,19 @@
     return group.sum / group.names.length;
   }
 
+  // Where plotly wants an annotation: it takes the name of a category for a number where it looks like one.
+  function placeOn(axis, x) {
+    if (axis.type === "log") return Math.log10(x);
+    return axis.type === "category" ? axis.categoryarray.indexOf(x) : x;
+  }
+
   // Names at the ends of lines, moved apart where lines end close together; each leads to its line. A phone has room
   // for their numbers only, or for a legend above the lines.
   function endNames(given, colour, chart) {
     if (!given.meta?.names?.length) return {};
     const isPhone = chart.clientWidth < PHONE_PX;
     if (isPhone && given.meta.has_legend) return {};
-    const isLog = ({ ...given.xaxis, ...given.meta.axes?.[chosen.axis] }).type === "log";
+    const axis = { ...given.xaxis, ...given.meta.axes?.[chosen.axis] };
     const [low, high] = given.yaxis.range;
     const height = chart.clientHeight - NAMES_PX.above - NAMES_PX.below;
     const lineOf = isCrowded(given) ? (name) => oneLine(name.text) : (name) => name.text;
@@ -184,7 +190,7 @@
       ...(given.meta.has_legend && { showlegend: false }),
       margin: { l: 56, r: lead + 6 + NAMES_PX.letter * longest, t: NAMES_PX.above, b: NAMES_PX.below },
       annotations: names.map((name) => ({
-        x: isLog ? Math.log10(name.x) : name.x, y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: lead,
+        x: placeOn(axis, name.x), y: name.y, text: name.lines.join("<br>"), align: "left", xanchor: "left", ax: lead,
         ay: name.at - name.px, arrowhead: 0, arrowwidth: 1,
         arrowcolor: colourOf(name.series, colour), font: { size: 11, color: colour("ink") },
       })),
