@@ -24,7 +24,7 @@ from benchhub.bench.plan import form as plan_form
 from benchhub.bench.plan import growth, plan, preview, repeats
 from benchhub.bench.plan.fields import systems as system_fields
 from benchhub.bench.queue import order, permits, queue
-from benchhub.bench.queue.form_policy import PolicyForm
+from benchhub.bench.queue.forms.policy import PolicyForm
 from benchhub.celery import wake
 from benchhub.reports.curves import csv as curves_csv
 from benchhub.reports.curves import sweeps

@@ -16,7 +16,8 @@ from benchhub.api.core import json_forms, problems
 from benchhub.api.core.json_forms import Strict
 from benchhub.api.core.views import ReadView, RowSerializer
 from benchhub.bench import models
-from benchhub.bench.queue import form_times, permits, timetable
+from benchhub.bench.queue import permits, timetable
+from benchhub.bench.queue.forms import times as time_forms
 from benchhub.catalog.models import Host
 from benchhub.celery import wake
 
@@ -103,7 +104,7 @@ class Reservations(Times):
     queryset = models.Reservation.objects.order_by("pk")
     serializer_class = Period
     takes = ReservationRequest
-    form_class = form_times.OnceForm
+    form_class = time_forms.OnceForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"], "window": ["exact", "isnull"]}
 
 
@@ -111,5 +112,5 @@ class Windows(Times):
     queryset = models.Window.objects.order_by("pk")
     serializer_class = Window
     takes = WindowRequest
-    form_class = form_times.WeeklyForm
+    form_class = time_forms.WeeklyForm
     filterset_fields: ClassVar[Any] = {"host": ["exact"], "experiment": ["exact"]}

@@ -10,7 +10,7 @@ from django.utils import timezone
 from benchhub.analysis.planning.recurring import Rule, next_time
 from benchhub.bench.models import WEEKDAYS, Experiment, Recurrence
 from benchhub.bench.queue import exclusive
-from benchhub.bench.queue.form_times import zone_field
+from benchhub.bench.queue.forms.times import zone_field
 
 from . import recurring
 

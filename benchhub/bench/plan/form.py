@@ -16,8 +16,8 @@ from benchhub.bench.models import Experiment, System, Window
 from benchhub.bench.models.levels import MOST_REPEATS
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
-from benchhub.bench.queue.form_policy import POLICY, PolicyFields
-from benchhub.bench.queue.form_times import WindowFields, window_of
+from benchhub.bench.queue.forms.policy import POLICY, PolicyFields
+from benchhub.bench.queue.forms.times import WindowFields, window_of
 from benchhub.catalog.models import Host, PgBuild
 
 from . import plan

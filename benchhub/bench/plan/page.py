@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 
 from benchhub.bench.models import Design, Experiment, Run
 from benchhub.bench.models.states import FINAL
-from benchhub.bench.queue.form_times import WINDOW
+from benchhub.bench.queue.forms.times import WINDOW
 
 from . import presets, preview
 from .form import Draft

@@ -16,8 +16,8 @@ from benchhub.analysis.planning.levels import spell
 from benchhub.bench.models import Design, Experiment, Run, System
 from benchhub.bench.plan.systems import system_under_test
 from benchhub.bench.queue import exclusive, timetable
-from benchhub.bench.queue.form_policy import POLICY
-from benchhub.bench.queue.form_times import window_values
+from benchhub.bench.queue.forms.policy import POLICY
+from benchhub.bench.queue.forms.times import window_values
 from benchhub.bench.queue.progress import counted
 from benchhub.catalog.instances.grants import changes
 from benchhub.catalog.models import Instance, PgBuild

@@ -26,8 +26,8 @@ from benchhub.ui.feeds import drawn, refreshed
 from benchhub.ui.pages import Crumb, FormPage
 
 from . import exclusive, order, permits, queue, timetable
-from .form_policy import PolicyForm
-from .form_times import OnceForm, WeeklyForm
+from .forms.policy import PolicyForm
+from .forms.times import OnceForm, WeeklyForm
 from .page import QueuePage, pages_of
 from .page import version as queue_version
 from .times import KINDS, TimesPage

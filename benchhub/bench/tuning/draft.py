@@ -20,7 +20,7 @@ from benchhub.bench.plan.fields.systems import Catalogue, guessed_path, system_r
 from benchhub.bench.plan.form import PlanRequest
 from benchhub.bench.plan.systems import asked_system
 from benchhub.bench.queue import permits
-from benchhub.bench.queue.form_times import WINDOW, window_of
+from benchhub.bench.queue.forms.times import WINDOW, window_of
 from benchhub.catalog.instances.applying import refusals, refusals_by_layer
 from benchhub.catalog.instances.standbys import refusals_to_load
 from benchhub.catalog.models import Configuration, Instance, PgBuild

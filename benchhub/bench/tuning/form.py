@@ -19,7 +19,7 @@ from benchhub.bench.plan.fields.loading import loading_field, no_copies_field
 from benchhub.bench.plan.fields.observing import telemetry_field
 from benchhub.bench.plan.fields.systems import Catalogue
 from benchhub.bench.plan.form import DAY_S
-from benchhub.bench.queue.form_times import WindowFields
+from benchhub.bench.queue.forms.times import WindowFields
 from benchhub.catalog.workloads.configuration_form import OS_EXAMPLE, SettingsField
 
 USUAL_SIZE = ""

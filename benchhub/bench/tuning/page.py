@@ -19,7 +19,7 @@ from benchhub.bench.models import TuningSeries
 from benchhub.bench.plan import preview
 from benchhub.bench.plan.fields.rows import typed_rows
 from benchhub.bench.plan.preview import Preview
-from benchhub.bench.queue.form_times import window_values
+from benchhub.bench.queue.forms.times import window_values
 
 from .draft import PREFIX, SeriesDraft
 from .form import FIRST_STEPS, SeriesForm, StepForm

@@ -12,7 +12,7 @@ from benchhub.bench.models.states import State
 from benchhub.bench.operations import doctor
 from benchhub.bench.plan import repeats
 from benchhub.bench.queue import exclusive, gates, queue, timetable
-from benchhub.bench.queue.form_times import OnceForm, WeeklyForm
+from benchhub.bench.queue.forms.times import OnceForm, WeeklyForm
 from benchhub.bench.queue.page import QueuePage
 from benchhub.bench.queue.testing import new_experiment, new_host, new_run, new_system
 from benchhub.catalog.models import Host, Instance, InterferenceGroup

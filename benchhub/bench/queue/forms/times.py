@@ -16,7 +16,7 @@ from benchhub.analysis.planning.timetable import Period, moment
 from benchhub.bench.models import WEEKDAYS, Experiment, Reservation, System, Window
 from benchhub.catalog.models import Host
 
-from . import exclusive, timetable
+from .. import exclusive, timetable
 
 LONGEST, FARTHEST = timedelta(days=366), timedelta(days=3660)
 WINDOW = {"is_exclusive", *(f"window_{part}" for part in ("days", "from", "until", "zone"))}

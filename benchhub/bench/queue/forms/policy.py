@@ -10,8 +10,8 @@ from django.db import transaction
 from benchhub.bench.models import Experiment
 from benchhub.catalog.shared.forms import CatalogForm
 
-from . import exclusive
-from .form_times import exclusive_field
+from .. import exclusive
+from .times import exclusive_field
 
 POLICY = ("priority", "data_set_policy", "failure_policy", "failure_limit", "attempts_if_lost")
 

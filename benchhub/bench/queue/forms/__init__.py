@@ -1,0 +1,1 @@
+"""Forms of what decides when and how runs start: periods of hosts, and policies of experiments."""
