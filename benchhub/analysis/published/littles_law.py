@@ -127,7 +127,8 @@ def _why(cell: Cell) -> str:
     times = cell.implied_clients / cell.clients
     if cell.agrees:
         percent = plain(abs(times - 1) * 100, 1)
-        return f"{_product(cell)}, {percent}% apart: more than rounding, within the {float(TOLERANCE):.0%} that is allowed."
+        allowed = f"within the {float(TOLERANCE):.0%} that is allowed"
+        return f"{_product(cell)}, {percent}% apart: more than rounding, {allowed}."
     tps_text = f"{cell.clients} clients at {cell.latency_ms} ms give {plain(cell.implied_tps, 0)} TPS"
     return (
         f"{_product(cell)}, {plain(times, 2)} times the {cell.clients} printed; {tps_text}, {cell.tps:,} are printed."

@@ -61,7 +61,7 @@ def sentences(label: str, law: Law, unit: str) -> Iterator[str]:
     if not law.holds:
         worst = max(law.residuals_percent, key=lambda clients: abs(law.residuals_percent[clients]))
         yield (
-            f"{label} does not follow the law: at {worst:,} clients it is {law.residuals_percent[worst]:+.1f}% away from it, "
+            f"{label} does not follow the law: at {worst:,} clients it is {law.residuals_percent[worst]:+.1f}% away, "
             f"far more than repeats scatter (p below {LACK_OF_FIT_P:g}). It is not drawn, and has no peak to offer."
         )
         return
