@@ -26,6 +26,7 @@ from runners.ssh import Target
 from . import looks, visits
 from .looks import RETRY_AFTER
 from .steps.contract import Job
+from .steps.end import UNASKED
 from .steps.step import STEP_TIMEOUT_S
 from .visits import folders_of, target_of
 
@@ -156,6 +157,7 @@ def _stays_away(run: Run, claim: queue.Claim) -> bool:
     if not _has_ended_unseen(run, attempt):
         queue.look_again(claim, RETRY_AFTER, contact_error=f"{untold} {UNSEEN}")
     elif run.cancel_asked_at:
+        _set_server_apart(run)
         queue.finish(run, claim, State.CANCELLED, f"Cancelled: its results stay on the host. {untold}")
     else:
         _free_unseen(run)
@@ -186,9 +188,21 @@ def _free_unseen(run: Run) -> None:
 
     Its host's counters are no longer of this run alone.
     """
-    if not _unread_plan(run) and specs.spec_of(run).server_settings is None:
+    if not _may_have_changed(run):
         queue.release(run, without=f"host:{run.system.driver_id}")
         run.attempts.filter(ended_at=None).update(host_before=None)
+
+
+def _set_server_apart(run: Run) -> None:
+    """Let nothing start, until a person has looked, on a server that may have the settings of a run yet."""
+    host = run.system.instance.host
+    if host is not None and _may_have_changed(run):
+        host.pause(f"{UNASKED} Mend that, then resume the host.")
+
+
+def _may_have_changed(run: Run) -> bool:
+    """Tell whether the run may have changed settings of its server: without its plan nobody knows."""
+    return bool(_unread_plan(run)) or specs.spec_of(run).server_settings is not None
 
 
 def _pause_unreadable_host(host: Host, untold: str) -> None:

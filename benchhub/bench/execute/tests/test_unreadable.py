@@ -234,6 +234,18 @@ def test_its_cancel_waits_so_long_however_often_it_is_asked_for_and_no_longer(un
     assert UNREADABLE in run.reason
 
 
+@pytest.mark.parametrize("changes", [{"server_settings": SETTINGS}, {}])
+def test_a_cancel_sets_a_server_apart_that_may_still_have_the_settings_of_its_run(unseen, changes):
+    begin, looked_at = unseen
+    begin(State.RUNNING, State.COLLECTING, **changes)
+    queue.ask_to_cancel(Run.objects.all())
+    run = looked_at(0)
+    assert run.state == State.CANCELLED
+    apart = run.system.instance.host
+    assert apart.pk != run.system.driver_id
+    assert ("former settings" in apart.pause_reason, apart.paused_at is not None) == (bool(changes), bool(changes))
+
+
 def test_a_start_of_which_nobody_knows_whether_it_began_is_waited_for_as_long_as_a_step_may_take_besides(unseen):
     begin, looked_at = unseen
     begin()
