@@ -6,9 +6,6 @@ import shutil
 import socket
 import struct
 import subprocess
-import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +18,7 @@ from runners.poolers import script as poolers
 from runners.readings import read_sections
 from runners.server_settings.script import FILE, SCRIPTS, files
 from runners.telemetry.collector import files as telemetry_files
+from runners.tests.liar import Liar, message
 from runners.tests.patience import PATIENCE_S
 from runners.tools import shell
 
@@ -28,67 +26,6 @@ PSQL = shutil.which("psql")
 COLUMNS = ("query", "part", "names")
 # psql as the machine has it: the server beside it is a fake.
 pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
-
-
-class Liar:
-    """A server that lets everybody in, and answers with one row of the same text in each of its columns.
-
-    `texts` are by a part of the query; that of an empty part answers all others. Their characters are bytes to it, and
-    psql is to read them in an encoding in which a byte swallows the quote or backslash behind it.
-    """
-
-    def __init__(self, texts: Mapping[str, str], columns: Sequence[str]) -> None:
-        self.texts, self.columns = texts, columns
-        self.queries: list[str] = []
-        self.floods: dict[str, tuple[bytes, bytes]] = {}
-        self.sent_bytes, self.greeting = 0, b""
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            with suppress(OSError), connection, connection.makefile("rwb") as stream:
-                self._talk(stream)
-
-    def _talk(self, stream) -> None:
-        self._take(stream)
-        stream.write(_message(b"R", struct.pack("!i", 0)) + _message(b"S", b"standard_conforming_strings\0off\0"))
-        stream.write(_message(b"S", b"client_encoding\0SJIS\0"))
-        stream.write(_message(b"S", b"server_version\0" + b"18.1\0") + self.greeting + _message(b"Z", b"I"))
-        stream.flush()
-        while stream.read(1) == b"Q":
-            self.queries.append(self._take(stream).decode().rstrip("\0"))
-            for part, flood in self.floods.items():
-                if part in self.queries[-1]:
-                    self._flood(stream, *flood)
-            text = next(text for part, text in self.texts.items() if part in self.queries[-1]).encode("latin-1")
-            heads = b"".join(
-                name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0) for name in self.columns
-            )
-            cells = (struct.pack("!i", len(text)) + text) * len(self.columns)
-            count = struct.pack("!h", len(self.columns))
-            stream.write(_message(b"T", count + heads) + _message(b"D", count + cells))
-            stream.write(_message(b"C", b"SELECT 1\0") + _message(b"Z", b"I"))
-            stream.flush()
-
-    def _flood(self, stream, head: bytes, flood: bytes) -> None:
-        """Send the same bytes again and again behind a head, for as long as anybody takes them."""
-        stream.write(head)
-        while True:
-            stream.write(flood)
-            self.sent_bytes += len(flood)
-
-    def _take(self, stream) -> bytes:
-        return stream.read(struct.unpack("!i", stream.read(4))[0] - 4)
-
-
-def _message(kind: bytes, content: bytes) -> bytes:
-    return kind + struct.pack("!i", len(content) + 4) + content
 
 
 @pytest.fixture
@@ -237,19 +174,19 @@ def test_a_folder_that_a_server_names_leads_to_no_other_file_of_the_account(tmp_
 
 
 def _fields(kind: bytes, text: bytes) -> bytes:
-    return _message(kind, b"SNOTICE\0C00000\0M" + text + b"\0\0")
+    return message(kind, b"SNOTICE\0C00000\0M" + text + b"\0\0")
 
 
-ANNOUNCED = _message(b"T", struct.pack("!h", 1) + b"a\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0))
+ANNOUNCED = message(b"T", struct.pack("!h", 1) + b"a\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0))
 MEGABYTE = 1 << 20
-ROW = _message(b"D", struct.pack("!hi", 1, MEGABYTE) + b"x" * MEGABYTE)
+ROW = message(b"D", struct.pack("!hi", 1, MEGABYTE) + b"x" * MEGABYTE)
 # What is sent once, and what again and again.
 FLOODS = {
     "notices": (b"", _fields(b"N", b"x" * 8000)),
     "lengths below zero": (ANNOUNCED, b"D" + struct.pack("!i", -5)),
     "lengths of 2 GiB": (b"", b"T" + struct.pack("!i", 2**31 - 1)),
-    "messages of no kind": (b"", _message(b"\xff", b"x")),
-    "a copy into nothing": (_message(b"H", struct.pack("!bh", 0, 1)), _message(b"d", b"x" * 8000)),
+    "messages of no kind": (b"", message(b"\xff", b"x")),
+    "a copy into nothing": (message(b"H", struct.pack("!bh", 0, 1)), message(b"d", b"x" * 8000)),
     "rows": (ANNOUNCED, ROW),
     "rows that nobody announced": (b"", ROW),
     "errors": (b"", _fields(b"E", b"x" * 8000)),

@@ -29,6 +29,8 @@ from .parameters import (
     HIGHEST_SCALE,
     OPTIONS,
     QUERY_MODES,
+    read,
+    used_options,
 )
 from .texts import check_init, check_length, check_new_text, check_variables
 
@@ -200,3 +202,11 @@ CUSTOM_SCRIPTS = Kind(
     has_scripts=True,
     presets={name: Preset(**preset) for name, preset in PRESETS.items()},
 )
+
+
+def peculiarities(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return in words what sets a workload apart from one of the same script and scale; empty if it cannot be read."""
+    try:
+        return tuple(described.worded(value) for _, described, value in used_options(read(parameters)))
+    except ValueError:
+        return ()

@@ -395,11 +395,3 @@ def data_set(parameters: Mapping[str, Any]) -> dict[str, Any]:
     others = {name: value for name, described, value in used_options(checked) if described.is_of_data_set}
     recipe = {"tool": "pgbench", "scale": checked.scale, **others}
     return recipe | ({"init": init_digest(checked)} if checked.init else {})
-
-
-def peculiarities(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return in words what sets a workload apart from one of the same script and scale; empty if it cannot be read."""
-    try:
-        return tuple(described.worded(value) for _, described, value in used_options(read(parameters)))
-    except ValueError:
-        return ()

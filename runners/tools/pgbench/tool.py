@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from runners.contract import Doubt, Histogram, Measure, Outputs, RunResult, RunSpec, Series
+from runners.contract import Measure, Outputs, RunResult, RunSpec, Series
 from runners.tools import gaps, seconds
 from runners.tools.base import Tool
 from runners.tools.claims import Claim, Fact, Version
-from runners.tools.histogram import percentile_us
 from runners.tools.kinds import Description, Expectation, Kind, PlannedSegment, Script, StatedRate, StatementLatency
 from runners.tools.parts import Part, refusal
 from runners.tools.printed import main_errors, printed_text, text_of
 from runners.tools.sampling import as_logged
 
-from . import command, consistency, ending, kinds, output, progress
+from . import command, consistency, ending, kinds, output, progress, remarks
 from . import log as pgbench_log
 from . import parameters as pgbench_parameters
 from .claims import facts, stated
@@ -75,7 +74,7 @@ class Pgbench(Tool):
             load=str(parameters.get("script") or ""),
             size=f"scale {parameters['scale']:,}" if "scale" in parameters else "",
             query_mode=parameters.get("query_mode", "simple"),
-            peculiarities=(apart := pgbench_parameters.peculiarities(parameters)),
+            peculiarities=(apart := kinds.peculiarities(parameters)),
             label_note="; ".join(apart),
         )
 
@@ -282,8 +281,8 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
     started_epoch_s = _started_epoch_s(outputs, reduction)
     stdout = printed_text(outputs.stdout)
     reports = _reports(spec, (stderr, stdout), started_epoch_s, measures)
-    remarks = [
-        *([] if parameters.think else _average_remarks(stdout, measures)),
+    sentences = [
+        *([] if parameters.think else remarks.of_average(stdout, measures)),
         *latencies.remarks,
         *output.warnings(f"{stderr}\n{stdout}"),
         *output.unread(stdout),
@@ -292,7 +291,7 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         *ending.end_remarks(outputs),
     ]
     if started_epoch_s is None and not any(series.start_epoch_s for series in reports.series):
-        remarks.append("When the run started is not known: its series begin at 0.")
+        sentences.append("When the run started is not known: its series begin at 0.")
     return RunResult(
         outcome="succeeded",
         reason="",
@@ -306,12 +305,12 @@ def _succeeded(spec: RunSpec, outputs: Outputs, stderr: str, measures: Mapping[s
         has_late_reports=not gaps.are_punctual(reports.times_s),
         histograms=histograms,
         doubts=(
-            *_doubts(reduction),
+            *remarks.doubts(reduction),
             *consistency.doubts(spec, outputs, reduction, measures),
             *reports.doubts,
             *consistency.report_doubts(spec, reports, measures),
         ),
-        remarks=tuple(remarks + _percentile_remarks(reduction, histograms, measures["transactions"].value)),
+        remarks=tuple(sentences + remarks.of_percentiles(reduction, histograms, measures["transactions"].value)),
     )
 
 
@@ -354,53 +353,3 @@ def _started_epoch_s(outputs: Outputs, reduction: Reduction | None) -> float | N
     if epoch_text.isdigit():
         return float(epoch_text)
     return None if reduction is None or reduction.first_epoch_s is None else float(reduction.first_epoch_s)
-
-
-def _average_remarks(stdout: str, measures: Mapping[str, Measure]) -> list[str]:
-    """Say how pgbench came to its average: it prints a deviation only where it measured transactions."""
-    if "latency_average_ms" not in measures:
-        return [output.NO_AVERAGE] if output.has_no_average(stdout) else []
-    if "latency_stddev_ms" in measures:
-        return [
-            "The latency average is of transactions as pgbench timed them one by one, not derived from their number."
-        ]
-    return ["The latency average is derived (duration x clients / transactions), not measured."]
-
-
-def _percentile_remarks(
-    reduction: Reduction | None, histograms: tuple[Histogram, ...], transactions: float
-) -> list[str]:
-    """Say what stands beside the percentiles: sampling, too few transactions, and what they leave out."""
-    if reduction is None:
-        return []
-    remarks = []
-    if histograms and histograms[0].sampling_rate < 1:
-        counts = f"{histograms[0].total:,} of {transactions:,.0f}"
-        remarks.append(f"Percentiles are from {_share_text(histograms[0].sampling_rate)} transactions: {counts}.")
-    absent = [
-        n
-        for n, share in pgbench_log.PERCENTILES.items()
-        if not histograms or percentile_us(histograms[0], share) is None
-    ]
-    if absent:
-        remarks.append(f"No {', '.join(absent)}: only {reduction.transactions:,} transactions were logged.")
-    left_out = [f"{reduction.kinds[kind]:,} {kind}" for kind in pgbench_log.KINDS if reduction.kinds.get(kind)]
-    if left_out:
-        remarks.append(f"Percentiles leave out transactions without a latency: {', '.join(left_out)}.")
-    return remarks
-
-
-def _share_text(rate: float) -> str:
-    every = round(1 / rate)
-    if abs(every * rate - 1) < 1e-6:
-        return f"1 of {every:,}"
-    return f"{rate:.2%} of"
-
-
-def _doubts(reduction: Reduction | None) -> tuple[Doubt, ...]:
-    unreadable = reduction.kinds.get(pgbench_log.UNREADABLE, 0) if reduction else 0
-    if not reduction or not unreadable:
-        return ()
-    counts = f"{unreadable:,} of the log's {reduction.lines:,} lines"
-    text = f"{counts} cannot be read, so percentiles may be incomplete."
-    return (Doubt("log-unreadable", text),)
