@@ -298,7 +298,8 @@ def guarded_choices(client: Client, owned: dict[str, Any]) -> set[str]:
             continue
         noun = address.partition("/")[0]
         path = address.replace("<int:pk>", str(owned[noun].pk)) if "<int:pk>" in address else address
-        context = client.get(f"/{path}").context if "<" not in path else None
+        # A new experiment starts with a question, and has no field before it is answered.
+        context = client.get(f"/{path}", {"question": "free"}).context if "<" not in path else None
         contexts = [context] if isinstance(context, Context) else context or ()
         values = [value for each in contexts for value in each.flatten().values()]
         for form in (form for value in values for form in forms_in(value)):
