@@ -30,6 +30,8 @@ def missing_packages() -> dict[str, str]:
         missing["libatomic1"] = "browser tests: what drives the browser"
     if _debian_release() == "bookworm" and not Path("/usr/lib/postgresql/15/bin/pgbench").exists():
         missing["postgresql-15"] = "tests against pgbench 15"
+    if shutil.which("cc") is None:
+        missing["gcc"] = "builds of PostgreSQL from their sources"
     if can_install() and shutil.which("pgbouncer", path=SBIN) is None:  # elsewhere its tests are left out
         missing["pgbouncer"] = "loads through a pooler"
     if can_install() and shutil.which("docker-compose") is None:  # elsewhere its test is left out

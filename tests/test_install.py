@@ -171,6 +171,7 @@ def test_a_path_that_servers_cannot_use_is_refused_before_anything_is_downloaded
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(install, "CLONE", tmp_path / name)
+    monkeypatch.setattr(account, "nameless_text", lambda _uid: "")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(SystemExit, match="in its path: move it where the path has none"):
         install.check_machine()

@@ -74,7 +74,8 @@ def release_before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("the history of the releases is not here")
     with tarfile.open(fileobj=BytesIO(archive)) as tree:
-        tree.extractall(tmp_path, filter="data")
+        filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Debian 12 has Python 3.11.2
+        tree.extractall(tmp_path, **filters)
     return tmp_path
 
 

@@ -141,7 +141,8 @@ def sh(cluster16, tmp_path):
 
     def unpack(run):
         with tarfile.open(fileobj=io.BytesIO(bundle.archive("it", bundle.files(run)))) as tar:
-            tar.extractall(tmp_path, filter="data")
+            filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Debian 12 has Python 3.11.2
+            tar.extractall(tmp_path, **filters)
 
         def call(name):
             options = {"env": {**environment, **address}, "capture_output": True, "text": True, "timeout": 240}
