@@ -32,6 +32,8 @@ def missing_packages() -> dict[str, str]:
         missing["postgresql-15"] = "tests against pgbench 15"
     if shutil.which("cc") is None:
         missing["gcc"] = "builds of PostgreSQL from their sources"
+    if shutil.which("curl") is None:
+        missing["curl"] = "sources of PostgreSQL that a host fetches"
     if can_install() and shutil.which("pgbouncer", path=SBIN) is None:  # elsewhere its tests are left out
         missing["pgbouncer"] = "loads through a pooler"
     if can_install() and shutil.which("docker-compose") is None:  # elsewhere its test is left out
