@@ -177,6 +177,9 @@ def test_a_key_pair_that_nobody_can_read_any_more_is_replaced_under_a_load_which
     time.sleep(2 * rig.lease_s)  # nobody has installed it yet
     assert [rows.state(run) for run in runs] == ["running", "queued"]
     site.machine.authorize(host.public_key)
+    until(lambda: rows.state(runs[0]) == "succeeded")
+    assert rows.state(runs[1]) == "queued"  # the host was paused, until a person resumes it
+    host.resume()
     ends_once(runs)
 
 
