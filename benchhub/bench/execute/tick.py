@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
+from threading import main_thread
 
 from benchhub.bench.additions import due
 from benchhub.bench.models import Run
@@ -39,6 +40,8 @@ def tick(wake: Wake, run_ids: Iterable[int] = (), patience_s: float = math.inf) 
     Never waits for a load, and for no step longer than `patience_s`: then another thread does (steps/slow.py). Named
     runs do not wait for the looks at others: theirs is a host that stands idle.
     """
+    if _is_ending():
+        return 0
     if selected_ids := list(run_ids):
         return _follow(wake, selected_ids, patience_s)
     looks.note_signs(signs(looks.LOOK_EVERY.total_seconds()), looks.LOOK_EVERY)
@@ -51,17 +54,22 @@ def tick(wake: Wake, run_ids: Iterable[int] = (), patience_s: float = math.inf) 
         raise
     batch = _advance({**looked, **started}, wake, patience_s)
     followed = len(batch)
-    while batch:
+    while batch and not _is_ending():
         started = _begin_next() if _has_ended(batch) else {}
         batch = _advance({**_begin(queue.claim(BATCH)), **started}, wake, patience_s)
         followed += len(batch)
     return followed
 
 
+def _is_ending() -> bool:
+    """Tell whether the process ends: its threads can begin no step any more, and other workers take over."""
+    return not main_thread().is_alive()
+
+
 def _follow(wake: Wake, run_ids: Sequence[int], patience_s: float) -> int:
     """Advance these runs, and then those that take the place of what has ended, one after the other."""
     followed, pending = 0, _begin(queue.claim(BATCH, run_ids))
-    while pending:
+    while pending and not _is_ending():
         batch = _advance(pending, wake, patience_s)
         followed += len(batch)
         pending = _begin_next() if _has_ended(batch) else {}
