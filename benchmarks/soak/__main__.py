@@ -85,7 +85,7 @@ def soak(rig: Rig, warehouse: Cluster, options: argparse.Namespace, seed: int) -
     storm.mend()
     while not all_ended(storm.runs) and time.monotonic() < deadline:
         attend(storm)
-        time.sleep(1)
+        time.sleep(1)  # between two looks
     lull(storm, recovery)
     recovery.stop()
     return report(storm, recovery, seed, options.limit - (deadline - time.monotonic()))
@@ -111,10 +111,10 @@ def lull(storm: Storm, recovery: Recovery) -> None:
     """Mend everything, and wait until each host has been seen to go on, or has not within its bound."""
     storm.mend()
     end_s = time.monotonic() + LULL_S
-    time.sleep(1)
+    time.sleep(1)  # what was mended is seen first
     while recovery.waits and time.monotonic() < end_s:
         attend(storm)
-        time.sleep(0.5)
+        time.sleep(0.5)  # between two looks
 
 
 def queued(rig: Rig, hosts: list[SoakHost], beside: SoakHost, count: int) -> list[tuple[SoakHost, Run]]:

@@ -94,7 +94,7 @@ def spoil_key(storm: Storm) -> None:
 
 def _mend_key(host: SoakHost) -> None:
     while not _exchange_key(host, "substr(private_key, 2)"):  # the warehouse is away, and comes back by itself
-        time.sleep(0.5)
+        time.sleep(0.5)  # between two looks
 
 
 def _exchange_key(host: SoakHost, expression: str) -> bool:

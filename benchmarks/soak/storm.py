@@ -87,10 +87,10 @@ class Storm:
 
     def _wait(self, pause_s: float) -> None:
         until_s, end_s = self.ticked_s() + pause_s, time.monotonic() + MOST_PATIENCE * pause_s
-        time.sleep(min(pause_s, 0.3))
+        time.sleep(min(pause_s, 0.3))  # the installation ticks meanwhile
         while self.ticked_s() < until_s and time.monotonic() < end_s:
             self._mend_until(time.monotonic())
-            time.sleep(0.1)
+            time.sleep(0.1)  # between two looks
         self._mend_until(time.monotonic())
 
     def mend(self) -> None:
