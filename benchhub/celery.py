@@ -6,7 +6,7 @@ from pathlib import Path
 
 from celery import Celery
 from kombu.exceptions import OperationalError
-from kombu.transport.redis import Channel
+from kombu.transport.redis import Channel, Transport
 
 from benchhub import heartbeat
 
@@ -24,9 +24,23 @@ IMPATIENT = {
 }
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["benchhub.bench.execute"])
-# What a worker has in hand when the broker goes is not put back: it only wakes workers, and the attempt ends the worker
-# where the connection has been given up already (Kombu 5.7: 'NoneType' object has no attribute 'hostname').
-Channel.do_restore = False
+
+
+class ForgivingChannel(Channel):
+    """A channel whose worker outlives the connection it had: messages only wake workers, and none has to be put back.
+
+    Kombu 5.7 puts back and acknowledges what is in hand on connections that have been given up already, and the
+    AttributeError that follows ends the worker.
+    """
+
+    do_restore = False
+
+    def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:
+        if self.connection is not None:
+            super().basic_ack(delivery_tag, multiple)  # type: ignore[no-untyped-call]  # kombu has no types
+
+
+Transport.Channel = ForgivingChannel
 # HEARTBEAT_FILE: where worker and ticker leave signs of life for health checks.
 if "HEARTBEAT_FILE" in os.environ:
     heartbeat.keep(Path(os.environ["HEARTBEAT_FILE"]))

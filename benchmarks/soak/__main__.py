@@ -103,6 +103,7 @@ def arguments() -> argparse.Namespace:
 
 
 def attend(storm: Storm) -> None:
+    storm.supervise()
     people.cancel_long(storm)
     people.resume(storm)
 

@@ -43,7 +43,7 @@ def freeze_writer(storm: Storm) -> None:
 
 def kill_ticker(storm: Storm) -> None:
     name = storm.chance.choice(list(storm.tickers))
-    kill(storm.tickers[name])
+    kill(storm.tickers.pop(name))
     storm.lasting("kill_ticker", lambda: storm.start_ticker(name), most_leases=1, blocks=False)
 
 

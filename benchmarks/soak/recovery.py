@@ -108,7 +108,7 @@ class Recovery:
             wait.calm_at, wait.begun_ticked_s = calm_at, self.ticked_s
         elif self._waited_s(wait) > self._bound_s(wait):
             sentence = f"{wait.host} was not at work {self._waited_s(wait):.0f} s after {wait.trouble.name} had healed"
-            self.late.append(f"{sentence}: {activity.busy[wait.host]}")
+            self.late.append(f"{sentence}: {activity.busy[wait.host]} (before: {self.troubles.before(wait.host)})")
             return False
         return True
 

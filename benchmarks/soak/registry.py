@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.faults.rig import FAKETIME
+from tests.faults import clocks
 
 from . import people, processes, targets
 from .hosts import can_mount
@@ -36,7 +36,7 @@ EVERY = (
     people.queue_other_data,
 )
 # What some machines lack the means for.
-MEANS = {"set_clock": FAKETIME.exists, "break_disk": can_mount}
+MEANS = {"set_clock": clocks.can_be_set, "break_disk": can_mount}
 
 
 def available() -> dict[str, Callable[[Storm], None]]:

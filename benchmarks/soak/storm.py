@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from benchhub.embedded.postgres import Cluster
 from benchhub.embedded.processes import Child
-from tests.faults.rig import FAKED_PYTHON, FAKETIME, Rig
+from tests.faults import clocks
+from tests.faults.rig import Rig
 
 from .hosts import SoakHost
 from .troubles import Trouble, Troubles
@@ -50,6 +51,7 @@ class Storm:
     cancelled: set[int] = field(default_factory=set)
     campaign: list[Run] = field(default_factory=list)
     resumed: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
     longest_ask_s: float = 0.0
 
     def start(self) -> None:
@@ -64,17 +66,21 @@ class Storm:
     def start_ticker(self, name: str) -> None:
         self.tickers[name] = self.rig.ticker(f"ticker-{name}", **self._clock(f"ticker-{name}"))
 
+    def supervise(self) -> None:
+        """Start what ended by itself anew, as whoever runs BenchHub does; it is counted, for nothing may end it."""
+        for children, start in ((self.workers, self.start_worker), (self.tickers, self.start_ticker)):
+            for name, child in list(children.items()):
+                if child.exit_code is not None:
+                    self.ended[f"{child.name}, with {child.exit_code}"] += 1
+                    start(name)
+
     def set_clock(self, process: str, hours: int) -> None:
         """Set the wall clock of a worker or ticker apart from the machine's; the monotonic one is left alone."""
-        (self.rig.folder / f"clock-{process}").write_text(f"{hours:+d}h\n")
+        clocks.set_apart(self.rig.folder / f"clock-{process}", hours)
 
     def _clock(self, process: str) -> dict[str, str]:
-        if not FAKETIME.exists():
-            return {}
         file = self.rig.folder / f"clock-{process}"
-        if not file.exists():
-            self.set_clock(process, 0)
-        return {**FAKED_PYTHON, "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_CACHE_DURATION": "1"}
+        return clocks.settable(self.rig.account, file) if clocks.can_be_set() else {}
 
     # --- faults --------------------------------------------------------------------------------------------------
 

@@ -137,6 +137,7 @@ def report(storm: Storm, recovery: Recovery, seed: int, taken_s: float) -> int:
         "cancels ignored": counts.ignored,
         "cancels late": counts.late,
         "recovered late": recovery.late,
+        "ended by itself": dict(storm.ended),
         "never seen to recover": [f"{wait.host} after {wait.trouble.name}" for wait in recovery.waits],
     }
     is_as_asked = counts.results == counts.expected and counts.cancelled <= storm.cancelled and not counts.held

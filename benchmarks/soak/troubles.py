@@ -42,6 +42,16 @@ class Troubles:
         with self.lock:
             return [trouble for trouble in self.entries if host in trouble.hosts]
 
+    def before(self, host: str, count: int = 6) -> str:
+        """Name the last faults of a host, and how long ago each began and healed."""
+        now = timezone.now()
+        last = self.of(host)[-count:]
+        return ", ".join(
+            f"{trouble.name} {(now - trouble.begun_at).total_seconds():.0f} to "
+            f"{(now - (trouble.healed_at or now)).total_seconds():.0f} s ago"
+            for trouble in last
+        )
+
     def is_blocked(self, host: str) -> bool:
         return any(trouble.blocks and trouble.healed_at is None for trouble in self.of(host))
 

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 CLONE = Path(__file__).resolve().parent.parent.parent
 PATIENCE_S = 240  # of a busy machine
-FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), Path("/nowhere"))
-# A process whose wall clock can be set, and whose monotonic one is the machine's; Python needs help with its sleep.
-FAKED = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-FAKED_PYTHON = {**FAKED, "NO_FAKE_STAT": "1", "PYTHONPATH": str(CLONE / "tests" / "faults" / "faked")}
 
 # $PGAPPNAME names the run. `behaviour` is what a test wants the load to do before, or instead. A pilot, which is the
 # load without a log, is no execution and behaves.

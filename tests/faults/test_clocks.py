@@ -11,20 +11,18 @@ from django.db.models.functions import Now
 
 from benchhub.bench.models import Hold, Watch
 
-from . import rows
-from .rig import FAKED, FAKED_PYTHON, FAKETIME, crash, until
+from . import clocks, rows
+from .rig import crash, until
 
-pytestmark = pytest.mark.skipif(
-    not FAKETIME.exists(), reason="libfaketime is not installed: install the package libfaketime"
-)
+pytestmark = pytest.mark.skipif(not clocks.can_be_set(), reason="there is no C compiler: install the package gcc")
 
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_target_whose_clock_is_an_hour_apart_is_measured_as_any_other(rig, server, hours):
     site = rig.site("late")
     rig.stop_daemon(site)
-    wrong = (("LD_PRELOAD", str(FAKETIME)), ("FAKETIME", f"{hours:+d}h"), ("FAKETIME_DONT_FAKE_MONOTONIC", "1"))
-    site.machine = type(site.machine)(**{**vars_of(site.machine), "variables": wrong})
+    wrong = clocks.settable(rig.account, site.bin_directory / "clock", hours)
+    site.machine = replace(site.machine, variables=tuple(wrong.items()))
     rig.start_daemon(site)
     rig.both()
     runs = rows.queue(rows.enrol(site, server), 2)
@@ -38,15 +36,15 @@ def test_a_target_whose_clock_is_an_hour_apart_is_measured_as_any_other(rig, ser
 def test_the_clock_of_a_target_set_by_two_hours_under_a_load_delays_nothing_and_spoils_no_series(rig, server, hours):
     site = rig.site("set")
     rig.stop_daemon(site)
-    offset = rig.account.write(site.bin_directory / "offset", "+0h\n")
-    settable = {**FAKED, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1"}
+    clock = site.bin_directory / "clock"
+    settable = clocks.settable(rig.account, clock)
     site.machine = replace(site.machine, variables=tuple(settable.items()))
     rig.start_daemon(site)
     rig.both()
     runs = rows.queue(rows.enrol(site, server), 2, duration_s=4, telemetry=True)
     until(lambda: site.executions(runs[0]) == 1)
     time.sleep(2)  # the clock is set in the middle of the load
-    offset.write_text(f"{hours:+d}h\n")
+    clocks.set_apart(clock, hours)
     ended = rows.until_final(runs)
     assert [(run.state, site.executions(run)) for run in ended] == [("succeeded", 1)] * 2, [r.reason for r in ended]
     begun = [int((site.folder(run) / "started_epoch").read_text()) for run in runs]
@@ -60,9 +58,8 @@ def test_the_clock_of_a_target_set_by_two_hours_under_a_load_delays_nothing_and_
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(rig, site, system, ends_once, hours):
-    wrong = {**FAKED_PYTHON, "FAKETIME": f"{hours:+d}h"}
     rig.ticker()
-    rig.worker("wrong", **wrong)
+    rig.worker("wrong", **clocks.settable(rig.account, rig.folder / "clock", hours))
     runs = rows.queue(system, 2)
     ends_once(runs)
     rig.worker("right")
@@ -72,17 +69,14 @@ def test_a_worker_whose_clock_is_an_hour_apart_works_beside_one_that_is_right(ri
 
 
 @pytest.mark.parametrize("hours", [2, -2])
-def test_clocks_of_ticker_and_worker_set_by_two_hours_in_flight_delay_nothing(
-    rig, site, system, ends_once, tmp_path, hours
-):
-    offset = tmp_path / "offset"
-    offset.write_text("+0h\n")
-    settable = {**FAKED_PYTHON, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1"}
+def test_clocks_of_ticker_and_worker_set_by_two_hours_in_flight_delay_nothing(rig, site, system, ends_once, hours):
+    clock = rig.folder / "clock"
+    settable = clocks.settable(rig.account, clock)
     ticker = rig.ticker(**settable)
     rig.worker(**settable)
     (run,) = rows.queue(system)
     rows.until_state(run, "running")
-    offset.write_text(f"{hours:+d}h\n")
+    clocks.set_apart(clock, hours)
     ends_once([run])
     later = rows.queue(system, 2, duration_s=1)
     ends_once([run, *later])
@@ -95,15 +89,15 @@ def warehouse_clock(rig, request):
     """A file that the clock of the warehouse is set by; the right clock comes back with another crash."""
     if "DATABASE_URL" in os.environ:
         pytest.skip("the clock of somebody's warehouse is not set")
-    warehouse, folder = request.getfixturevalue("warehouse_cluster"), rig.folder / "faked"
+    warehouse, folder = request.getfixturevalue("warehouse_cluster"), rig.folder / "clocked"
     rig.account.make_folder(folder)
-    offset = rig.account.write(folder / "offset", "+0h\n")
-    settable = {**FAKED, "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_CACHE_DURATION": "1"}
+    clock = folder / "clock"
+    settable = clocks.settable(rig.account, clock)
     words = " ".join(shlex.quote(f"{name}={value}") for name, value in settable.items())
     program = f'#!/bin/sh\nexec env {words} {warehouse.bin_directory}/postgres "$@"\n'
     rig.account.write(folder / "postgres", program).chmod(0o700)
     _start_anew(rig, replace(warehouse, bin_directory=folder))
-    yield offset
+    yield clock
     _start_anew(rig, warehouse)
 
 
@@ -120,13 +114,9 @@ def test_the_clock_of_the_warehouse_set_by_two_hours_in_flight_delays_nothing(
     rig.both()
     runs = rows.queue(system, 2, duration_s=3, rest_s=8)
     rows.until_state(runs[0], "running")
-    warehouse_clock.write_text(f"{hours:+d}h\n")
+    clocks.set_apart(warehouse_clock, hours)
     rows.until_state(runs[0], "succeeded")
-    warehouse_clock.write_text(f"{2 * hours:+d}h\n")  # while the host rests
+    clocks.set_apart(warehouse_clock, 2 * hours)  # while the host rests
     ends_once(runs)
     until(lambda: not Hold.objects.exists())
     assert not Watch.objects.filter(lease_until__gt=Now()).exists()
-
-
-def vars_of(machine) -> dict[str, object]:
-    return {name: getattr(machine, name) for name in machine.__dataclass_fields__}
