@@ -12,6 +12,7 @@ from django.http import QueryDict
 from benchhub.analysis.curves import peak
 from benchhub.analysis.curves.curve import why_withheld
 from benchhub.analysis.curves.ratio import Ratio
+from benchhub.analysis.pricing.money import CENTS
 from benchhub.analysis.protocol import digest
 from benchhub.analysis.tuning import effects as estimates
 from benchhub.analysis.tuning import fractions, treatments, words
@@ -285,10 +286,11 @@ class Series:
     @cached_property
     def _prices(self) -> dict[int, tuple[Price | None, ...]]:
         """Return the prices under `licences` by the key of the system."""
+        rows = [row for row in self._rows if row.cells]
+        places = {place: _decimals([row.cells[place] for row in rows]) for place in self._priced}
         return {
-            row.system_curve.system.pk: tuple(_price(row.cells[place]) for place in self._priced)
-            for row in self._rows
-            if row.cells
+            row.system_curve.system.pk: tuple(_price(row.cells[place], places[place]) for place in self._priced)
+            for row in rows
         }
 
     @property
@@ -333,7 +335,18 @@ def _durability(configuration: Configuration) -> dict[str, str]:
     return digest.durability(configuration.settings, volatile_storage=configuration.volatile_storage)
 
 
-def _price(cell: Cell) -> Price | None:
+def _decimals(cells: Sequence[Cell]) -> int:
+    """Return how many decimals all prices under a licence get: as few as one has, but two digits of the smallest."""
+    amounts = [cell.price for cell in cells if cell.price]
+    fewest = min((_decimals_of(amount) for amount in amounts), default=CENTS)
+    return max(fewest, *(1 - amount.adjusted() for amount in amounts), CENTS)
+
+
+def _decimals_of(amount: Decimal) -> int:
+    return -int(amount.as_tuple().exponent)
+
+
+def _price(cell: Cell, decimals: int) -> Price | None:
     if cell.price is None or cell.quote is None:
         return None
-    return Price(cell.licence, cell.price, cell.quote.currency)
+    return Price(cell.licence, cell.quote.price(decimals), cell.quote.currency)

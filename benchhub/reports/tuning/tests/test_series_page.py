@@ -6,7 +6,8 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
 from benchhub.bench.models import Result, Run
-from benchhub.reports.testing import rows_of
+from benchhub.catalog.models import LicenceModel
+from benchhub.reports.testing import list_price, rows_of
 from benchhub.reports.tuning.testing import STEPS
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,13 @@ def test_each_configuration_has_its_price_per_transaction(reader, cumulative, pr
     response = page(reader, cumulative)
     assertContains(response, "Price per TPS, Hardware only")
     assertContains(response, "baseline 5.000 EUR")
+
+
+def test_the_prices_of_a_column_have_as_many_decimals(reader, cumulative, hardware):
+    LicenceModel.objects.create(name="Hardware only", metric="none")
+    list_price("1285", hardware=hardware)
+    rows = rows_of(reader.get(reverse("tuning-csv", args=[cumulative.pk, "systems"])))
+    assert [row["price"] for row in rows] == ["1.285", "1.147", "1.147", "0.604"]
 
 
 def test_without_prices_the_page_says_what_is_missing(reader, cumulative):
