@@ -253,7 +253,7 @@ class ListPrice(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.description}: {trimmed(self.amount):f} {self.currency} ({self.priced_on})"
+        return f"{self.description}: {trimmed(self.amount):,f} {self.currency} ({self.priced_on})"
 
     def counts_for(self, item: Hardware | LicenceModel) -> bool:
         """Tell whether it is a price of the item: of the same parts, or for the same unit and time, in any revision."""

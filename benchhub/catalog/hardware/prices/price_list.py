@@ -264,7 +264,7 @@ def _same_price(key: tuple[Any, ...], price: ListPrice, catalogue: Catalogue) ->
         raise ValidationError(f"Line {catalogue.lines[key]} has the same description, source and day.")
     before = catalogue.prices.get(key)
     if before and (before.amount, before.currency) != (price.amount, price.currency):
-        amount = f"{trimmed(before.amount):f} {before.currency}"
+        amount = f"{trimmed(before.amount):,f} {before.currency}"
         text = f"The list has {amount} for this description, source and day: a price that changed"
         raise ValidationError(f"{text} has another day or source.")
     return before

@@ -95,7 +95,7 @@ def test_a_line_that_the_list_has_at_another_price_is_refused(engineer, box):
     post_twice(engineer, HEAD + line)
     [refused] = post(engineer, HEAD + line.replace("15000", "14000.50")).context["page"].price_list.refused
     [fault] = refused.faults
-    assert fault.startswith("The list has 15000.00 EUR for this description, source and day")
+    assert fault.startswith("The list has 15,000.00 EUR for this description, source and day")
     [refused] = post(engineer, HEAD + line.replace("EUR", "USD")).context["page"].price_list.refused
     assert refused.faults == (fault,)
 

@@ -43,6 +43,11 @@ def test_a_price_that_is_taken_back_stays_struck_in_the_list_with_who_and_prices
     assert (entry.username, entry.detail) == ("ada", f"Taken back: {new}.")
 
 
+def test_the_question_writes_the_amount_with_its_thousands(engineer, box):
+    price = make_price(box, amount=2400)
+    assertContains(engineer.get(reverse("price-take-back", args=[price.pk])), "2,400.00 EUR")
+
+
 def test_an_import_is_taken_back_as_a_whole_but_for_what_was_taken_back_before(engineer, box):
     wrong, first, second = imported(box, "Disk", "Rack", "Fan")
     others = [make_price(box), *imported(box, "Cable")]
