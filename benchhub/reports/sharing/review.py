@@ -52,6 +52,14 @@ class Review:
         return sorted((Typed(where, parts(text, ports)) for where, text in pairs), key=lambda text: not text.is_marked)
 
     @property
+    def marked(self) -> list[Typed]:
+        return [text for text in self.texts if text.is_marked]
+
+    @property
+    def unmarked(self) -> list[Typed]:
+        return [text for text in self.texts if not text.is_marked]
+
+    @property
     def marked_count(self) -> int:
         return sum(bool(part.why) for text in self.texts for part in text.parts)
 
