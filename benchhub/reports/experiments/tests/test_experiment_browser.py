@@ -1,10 +1,12 @@
 """The pages as a browser draws them: under the content security policy, whole, live, and without sideways scrolling."""
 
 import pytest
+from django.db.models.functions import Now
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from benchhub.bench import testing
+from benchhub.bench.models import Experiment, Run
 from tests.browser import is_too_wide, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -145,3 +147,19 @@ def test_the_buttons_of_a_chart_lie_over_neither_its_legend_nor_its_curves(page,
         if width < 400:  # wider ones name lines at their ends
             assert lies_above(page, ".chart .modebar", ".chart .legend")
         assert not is_too_wide(page)
+
+
+@pytest.mark.parametrize("path", ["/compare/", "/experiments/", "/experiments/{pk}/"])
+def test_no_list_scrolls_sideways_in_a_window_of_1100_px_nor_cuts_a_name(page, experiment, path):
+    testing.succeeded(testing.make_run(experiment, experiment.systems.get(), 1, 3), 30.0)
+    testing.ended(testing.make_run(experiment, experiment.systems.get(), 16, 1), "failed", "pgbench exited with 2.")
+    Experiment.objects.update(name="Which licence is cheaper on the box of the second floor")
+    Run.objects.filter(repeat=3).update(set_aside_at=Now(), set_aside_reason="A backup ran beside it.")
+    sign_in(page)
+    page.set_viewport_size({"width": 1100, "height": 900})
+    page.goto(path.format(pk=experiment.pk), wait_until="networkidle")
+    lists = page.locator("main .scroll")
+    assert lists.count() > 0
+    assert not any(lists.evaluate_all("all => all.map(list => list.scrollWidth > list.clientWidth + 1)"))
+    names = page.locator("td", has_text="Which licence is cheaper")
+    assert not any(names.evaluate_all("all => all.map(name => name.scrollWidth > name.clientWidth + 1)"))
