@@ -119,7 +119,7 @@ def test_curves_that_somebody_declared_comparable_are_published_with_the_reason(
 def test_the_review_says_first_what_stands_out_and_folds_the_rest(client, publisher, snapshot):
     fields = {"name": "The board", "hidden": ["host"], "expires": "7", "password": "", "embedded_by": ""}
     page = client.post(f"/snapshots/{snapshot.pk}/links/new", fields).content.decode()
-    above, _, folded = page.partition('<details class="fold" id="unmarked">')
+    above, _, folded = page.partition('<details id="unmarked">')
     review = Review(snapshot, ["host"])
     assert len(review.marked) + len(review.unmarked) == len(review.texts)
     assert above.count("<dt>") == len(review.marked)
