@@ -33,6 +33,7 @@ from .counts import (
     forwarding_doubts,
     rates,
     read_seconds,
+    told_doubts,
     type_measures,
     whole_log_doubts,
 )
@@ -204,7 +205,10 @@ def parse_run(spec: RunSpec, outputs: Outputs) -> RunResult:
 
 
 def _state(text: str) -> State:
-    rows, outside, facilities, subscribers = (int(number) for number in text.strip().split("|"))
+    numbers = [int(number) for number in text.strip().split("|")]
+    if min(numbers) < 0:
+        raise ValueError(f"the state of the population has a count below 0, {min(numbers):,}")
+    rows, outside, facilities, subscribers = numbers
     return State(rows, outside, facilities, subscribers)
 
 
@@ -232,6 +236,7 @@ def _succeeded(
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
             *forwarding_doubts(spec, states, seconds),
+            *told_doubts(spec, seconds),
             *whole_log_doubts(spec, outputs, reduction, seconds),
             *latencies.doubts_of(reduction, shares),
         ),

@@ -61,7 +61,7 @@ CORRUPTIONS = (
         "tatp",
         "the time of a second in both files",
         later_second,
-        undetectable="A report that is late takes its transactions from the next one: their number is the same.",
+        "told-outcomes",
     ),
     Corruption(
         "tatp", "a warm-up second's rate by 80%", file("tatp.messages", b"38300.7 tps", b"68300.7 tps"), "logged-count"
@@ -114,6 +114,11 @@ CORRUPTIONS = (
     Corruption("tatp", "the facilities after", file("tatp.after", b"|250071|", b"|25007|"), "forwardings"),
     Corruption("tatp", "those outside their times after", file("tatp.after", b"|744|", b"|74400|"), "forwardings"),
     Corruption("tatp", "a field of the state dropped", file("tatp.after", b"|744|", b"|"), FAILED),
+    Corruption(
+        "tatp", "no refused ones of a kind, once", file("tatp.told", b"4.0 113 210", b"4.0 0 210"), "told-outcomes"
+    ),
+    Corruption("tatp", "no reads found, once", file("tatp.told", b"5997 3764", b"5997 0"), "told-outcomes"),
+    Corruption("tatp", "facilities below 0", file("tatp.after", b"|250071|", b"|-250071|"), FAILED),
     Corruption("tatp", "the begin of the run", file("started_epoch", b"1795278653", b"1795218653"), "log-clock"),
 )
 
