@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
+from runners.contract import Doubt
+
 NOT_AN_ERROR = re.compile(r"^(?:progress: |starting vacuum|pgbench: warning: |(?:pgbench: error: )?Run was aborted;)")
 # Threads write at the same time, so that the prefix of a line may stand before it twice, or in part.
 MESSAGE_PREFIX = re.compile(r"^(?:(?:pgbench|error|fatal): )+")
@@ -142,6 +144,15 @@ def unread_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Return a remark on each of the first lines whose number cannot be read."""
     words = [line[:LONGEST_LINE] for line in lines[:MOST_LINES]]
     return tuple(f"The line '{line}' cannot be read: its number is left out." for line in words)
+
+
+def damaged_doubts(lines: Sequence[str]) -> tuple[Doubt, ...]:
+    """Return a slight doubt where these lines of progress are damaged; () where none is."""
+    if not lines:
+        return ()
+    words = "1 report" if len(lines) == 1 else f"{len(lines):,} reports"
+    first = lines[0][:LONGEST_LINE]
+    return (Doubt("progress-unreadable", f"{words} of progress cannot be read, beginning with '{first}'."),)
 
 
 def unread_remarks(lines: int, read: int) -> tuple[str, ...]:

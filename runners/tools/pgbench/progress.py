@@ -17,7 +17,7 @@ from itertools import pairwise, zip_longest
 from runners.contract import Doubt, Measure, Series
 from runners.tools import gaps
 from runners.tools.moments import Moment
-from runners.tools.printed import LONGEST_LINE, unread_remarks
+from runners.tools.printed import damaged_doubts, unread_remarks
 
 # What is no number, the C library writes in small letters; PostgreSQL's own printf, since 12, in large ones.
 NUMBER = r"(?:\d+(?:\.\d+)?|-?(?:nan|NaN|inf|Infinity))"
@@ -73,11 +73,7 @@ class Progress:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Return a slight doubt where a line is damaged: nothing holds its numbers against the others."""
-        if not self.damaged:
-            return ()
-        number, line = len(self.damaged), self.damaged[0][:LONGEST_LINE]
-        words = "1 report" if number == 1 else f"{number:,} reports"
-        return (Doubt("progress-unreadable", f"{words} of progress cannot be read, beginning with '{line}'."),)
+        return damaged_doubts(self.damaged)
 
     @property
     def is_of_unknown_length(self) -> bool:

@@ -33,6 +33,7 @@ FEW_REPORTS, MANY_REPORTS = 3, 6
 def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt where reports are missing, or come to another number of transactions than the report counts."""
     lines = report.intervals(text)
+    yield from _early_doubts(text, [at_s for at_s, _ in lines])
     needed = ("transactions", "measured_s", "reported_clients", "latency_min_ms", "latency_max_ms")
     is_of_all = not report.WARMUP.search(text) and not report.has_checkpoints(text)
     if not lines or not is_of_all or not all(name in measures for name in needed):
@@ -45,6 +46,18 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     rates = [float(line["tps"]) for _, line in lines if line]
     if _are_due(text, times_s) and len(rates) == len(lines):
         yield from _count_doubts(times_s, rates, values)
+
+
+def _early_doubts(text: str, times_s: Sequence[float]) -> Iterator[Doubt]:
+    """Yield a doubt about the first report that is before its interval ended: each is due one interval after another,
+    from the end of a warm-up on.
+    """
+    interval = INTERVAL.search(text)
+    due = ((at_s, place * int(interval[1])) for place, at_s in enumerate(times_s, start=1)) if interval else ()
+    for at_s, due_s in due:
+        if at_s < due_s:
+            yield Doubt("progress", f"A report of progress is of {at_s:,.4g} s, but was not due before {due_s:,} s.")
+            return
 
 
 def _are_due(text: str, times_s: Sequence[float]) -> bool:

@@ -23,6 +23,8 @@ FAIRNESS = re.compile(r"^ +(events|execution time) \(avg/stddev\): +(\d{1,15}\.\
 RATE_TOLERANCE, RATE_ROUNDING = 0.002, 0.006
 # The averages of the threads are of the same sums.
 AVERAGE_ROUNDING, SUM_TOLERANCE = 0.0001, 1e-6
+# Half of the last digit of a sum that 0.5 prints in seconds.
+SUM_ROUNDING_MS = 0.06
 BUCKET_TOLERANCE = 0.03
 # Half a bucket: what is printed is the middle of one, also where the extreme latency lies on its edge.
 PERCENTILE_TOLERANCE = 0.6 * report.BUCKET_WIDTH
@@ -54,7 +56,9 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
         yield from _twice("queries together", queries[3:], "queries", measures)
         yield from _requests(text, queries)
     yield from _event_rate(text, measures)
+    yield from _rate_times(text)
     yield from _fairness(text, measures)
+    yield from _average(measures)
     yield from _progress(text, measures)
     yield from _progress_shares(text)
     if not report.WARMUP.search(text):
@@ -64,9 +68,9 @@ def doubts(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
 
 def _progress_shares(text: str) -> Iterator[Doubt]:
     """Yield a doubt where the reports of progress and the report give unlike percentiles: one option asks for both."""
-    printed = {share for share, _ in report.percentile_lines(text)}
-    shares = {int(line["share"]) for _, line in report.intervals(text) if line} - {0}
-    for share in sorted(shares - printed)[:1] if printed else ():
+    printed = {share for share, _ in report.percentile_lines(text)} or {0}
+    shares = {int(line["share"]) for _, line in report.intervals(text) if line}
+    for share in sorted(shares - printed)[:1]:
         yield Doubt(
             "progress", f"A report of progress gives the percentile {share}, the report that of {max(printed)}."
         )
@@ -152,6 +156,34 @@ def _event_rate(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     match = EVENT_RATE.search(text)
     if match and abs(float(match[1]) - measures["tps"].value) > RATE_ROUNDING:
         yield Doubt("rate", f"{match[1]} events per second, but {measures['tps'].value:,.2f} TPS are printed.")
+
+
+def _rate_times(text: str) -> Iterator[Doubt]:
+    """Yield a doubt where the rates are not of one time: all are divided by the same one, which is not printed."""
+    spans_s = [
+        (int(count) / (float(rate) + RATE_ROUNDING), int(count) / max(float(rate) - RATE_ROUNDING, RATE_ROUNDING), name)
+        for name, count, rate in RATED.findall(text)
+        if float(rate)
+    ]
+    if not spans_s:
+        return
+    (longest_s, _, longer), (_, shortest_s, shorter) = max(spans_s), min(spans_s, key=lambda span: span[1])
+    if longest_s > shortest_s:
+        yield Doubt("rate", f"The rate of {longer} is of {longest_s:,.6g} s, that of {shorter} of {shortest_s:,.6g} s.")
+
+
+def _average(measures: Mapping[str, Measure]) -> Iterator[Doubt]:
+    """Yield a doubt where the average is not the sum of latencies by their number, both of which it is made of."""
+    names = ("latency_average_ms", "latency_sum_ms", "transactions")
+    if not all(name in measures for name in names) or not measures["transactions"].value:
+        return
+    average_ms, sum_ms, count = (measures[name].value for name in names)
+    if abs(sum_ms / count - average_ms) > RATE_ROUNDING + SUM_TOLERANCE * average_ms + SUM_ROUNDING_MS / count:
+        yield Doubt(
+            "latency-sum",
+            f"{sum_ms:,.6g} ms of {count:,.0f} transactions are {sum_ms / count:,.4g} ms on average, not "
+            f"{average_ms:,.4g} ms.",
+        )
 
 
 def _fairness(text: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from runners.contract import Measure, Series
+from runners.contract import Doubt, Measure, Series
 from runners.tools import gaps
 from runners.tools.parts import Layout
-from runners.tools.printed import unread_lines, unread_remarks
+from runners.tools.printed import damaged_doubts, unread_lines, unread_remarks
 
 NUMBER = r"(\d{1,18}(?:\.\d{1,9})?)"
 # Measure, unit, where its number stands, and how many of the unit that is. The first that there is counts.
@@ -101,11 +101,20 @@ LAYOUT = Layout(
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The series of the reports of progress, remarks on those that are in none, and the seconds at which they came."""
+    """The series of the reports of progress, remarks on those that are in none, and the seconds at which they came.
+
+    `damaged` are the lines that cannot be read, but for one at the end of the text, which may have been cut there.
+    """
 
     series: tuple[Series, ...]
     remarks: tuple[str, ...]
     times_s: tuple[float, ...] = ()
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Return a slight doubt where a line is damaged: nothing holds its numbers against the others."""
+        return damaged_doubts(self.damaged)
 
 
 def read_measures(text: str) -> dict[str, Measure]:
@@ -201,7 +210,10 @@ def read_progress(text: str, started_epoch_s: float) -> Progress:
     )
     remarks = (*unread_remarks(len(lines), len(reports)), *gaps.remarks(columns))
     times_s = tuple(report.at_s for report in reports)
-    return Progress(tuple(line for line in series if line.values), remarks, times_s)
+    words = [line for _, line in TIMED.findall(text) if not line.startswith((QUEUE, CHECKPOINT))]
+    last = text.rstrip().rpartition("] ")[2]
+    damaged = tuple(line for line, (_, match) in zip(words, lines, strict=True) if not match and line.rstrip() != last)
+    return Progress(tuple(line for line in series if line.values), remarks, times_s, damaged)
 
 
 def _values(match: re.Match[str], seconds: int) -> dict[str, float]:

@@ -288,6 +288,7 @@ def _parse_run(outputs: Outputs) -> RunResult:
         has_late_reports=not gaps.are_punctual(progress.times_s),
         histograms=(histogram,) if histogram else (),
         doubts=(
+            *progress.doubts,
             *consistency.doubts(text, measures),
             *completeness.doubts(text, measures),
             *(consistency.percentile_doubts(text, histogram) if histogram else ()),

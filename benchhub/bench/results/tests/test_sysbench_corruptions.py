@@ -117,6 +117,15 @@ CORRUPTIONS = (
         printed(r"err/s: 0.00", r"err/s: 10.00"),
         "progress",
     ),
+    Corruption("1.1-plain", "TPS by one", printed(r"\(1120.74 per", "(1121.74 per"), "rate"),
+    Corruption(
+        "1.1-progress", "the last digit of the average", printed(r"avg:( +)3.33", r"avg:\g<1>3.34"), "latency-sum"
+    ),
+    Corruption("1.1-progress", "no percentile in a report", printed(r"ms,95%", "ms,0%"), "progress"),
+    Corruption("1.1-progress", "the percentile dropped", printed(r"^ +95th.*\n", ""), "progress"),
+    Corruption("1.1-progress", "a report before its interval", printed(r"^\[ 4s \]", "[ 3s ]"), "progress"),
+    Corruption("1.1-progress", "a report below 0", printed(r"tps: 1231.16", "tps: -1231.16"), "progress-unreadable"),
+    Corruption("0.5-progress", "a report without its rate", printed(r"tps: 848.94", "tps: "), "progress-unreadable"),
     Corruption("1.1-warmup", "a second's rate", printed(r"tps: 937.20", r"tps: 1937.20"), "progress"),
     Corruption("1.1-warmup", "the time of a report", printed(r"\[ 4s \]", r"[ 14s ]"), "progress"),
     Corruption("1.1-warmup", "the sum", printed(r"16061.41", r"16016.41"), "count"),
