@@ -75,6 +75,7 @@ SAME_LAG_SINCE = (9, 6)
 SKIPPED_APART_SINCE = (11,)
 # Half of the tenth of a rate in a report of progress.
 REPORTED_TPS_ROUNDING = 0.05
+PLANNED_BELOW_0 = re.compile(r"^number of transactions actually processed: \d{1,15}/(-\d{1,15})$", re.MULTILINE)
 TRIES = re.compile(r"^maximum number of tries: (\d{1,9})$", re.MULTILINE)
 SCRIPT_SKIPPED = re.compile(r"^ - number of transactions skipped: (\d{1,15}) ", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"^SQL script \d+:", re.MULTILINE)
@@ -279,6 +280,8 @@ def share_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt
 def planned_doubts(stdout: str, measures: Mapping[str, Measure]) -> Iterator[Doubt]:
     """Yield a doubt where the clients' numbers of transactions do not come to all that were planned."""
     each, names = PER_CLIENT.search(stdout), ("reported_clients", "planned_transactions")
+    if (below_0 := PLANNED_BELOW_0.search(stdout)) and "planned_transactions" not in measures:
+        yield Doubt("count", f"{below_0[1]} transactions were planned, which is below 0.")
     if not each or not all(name in measures for name in names):
         return
     clients, planned = (measures[name].value for name in names)

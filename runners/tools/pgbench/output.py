@@ -87,8 +87,9 @@ STATEMENTS_BEGIN = re.compile(r"(?: - )?statement latencies in milliseconds")
 # All that a script's part of the report has is indented, and none of it like a line of the script's own.
 STATEMENTS_END = re.compile(r"(?![ \t])| - ")
 LONGEST_STATEMENT = 1000  # characters
+LAG = "rate_limit_lag_average_ms"
 # What the lines that hold measures begin with, up to where their form varies or their number stands.
-BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0] for _, _, line in LINES})
+BEGINNINGS = tuple({re.split(r"[(\\.]", line)[0].rstrip() for _, _, line in LINES} | {"tps ="})
 RATE_LINES = {way: re.compile(rf"^tps = ({NUMBER}) \({words}\)", re.MULTILINE) for way, words in TPS_LINES.items()}
 
 # Of a number of transactions, in the form that releases before 9.6 have.
@@ -216,12 +217,17 @@ def _tps_measures(tps: Mapping[str, float | None], connect_each: bool) -> dict[s
 def unread(stdout: str) -> tuple[str, ...]:
     """Return a remark on each line of a measure that cannot be read, so that it is in no number."""
     lines = [line for line in stdout.split("\n") if line.startswith(BEGINNINGS)]
-    return unread_lines([line for line in lines if not any(map(math.isfinite, _numbers(line)))])
+    return unread_lines([line for line in lines if not any(map(math.isfinite, _numbers(line))) or _is_half_read(line)])
+
+
+def _is_half_read(line: str) -> bool:
+    """Tell whether a line has the average lag, but a longest that cannot be read: each version prints both."""
+    return bool(SUMMARY_LINES[LAG].match(line)) and not SUMMARY_LINES["rate_limit_lag_max_ms"].match(line)
 
 
 def _numbers(line: str) -> Iterator[float]:
     """Yield the numbers of a line; a deviation that is none is 0."""
-    for name, line_of in SUMMARY_LINES.items():
+    for name, line_of in {**SUMMARY_LINES, **RATE_LINES}.items():
         if match := line_of.match(line):
             yield 0.0 if name == "latency_stddev_ms" else float(match[1])
 

@@ -57,6 +57,8 @@ VERSION = re.compile(r"^sysbench (\d[0-9a-f.-]{0,30})", re.MULTILINE)
 WARMUP = re.compile(r"^Warmup time: (\d{1,9})s$", re.MULTILINE)
 TIME = r"\[ {0,4}(\d{1,9}(?:\.\d{1,3})?)s ?\] "
 TIMED = re.compile(rf"^{TIME}(.*)$", re.MULTILINE)
+# By which a report of progress is known also where its time cannot be read.
+REPORT_LINE = re.compile(r"\[[^\]\n]{0,20}\] (?:thds|threads): ?")
 INTERVALS = (
     re.compile(
         rf"thds: (?P<threads>\d{{1,9}}) tps: (?P<tps>{NUMBER}) qps: (?P<queries_per_s>{NUMBER}) "
@@ -210,10 +212,18 @@ def read_progress(text: str, started_epoch_s: float) -> Progress:
     )
     remarks = (*unread_remarks(len(lines), len(reports)), *gaps.remarks(columns))
     times_s = tuple(report.at_s for report in reports)
-    words = [line for _, line in TIMED.findall(text) if not line.startswith((QUEUE, CHECKPOINT))]
-    last = text.rstrip().rpartition("] ")[2]
-    damaged = tuple(line for line, (_, match) in zip(words, lines, strict=True) if not match and line.rstrip() != last)
+    damaged = tuple(line for line in _report_lines(text) if not _is_read(line))
+    damaged = damaged[:-1] if damaged and text.rstrip().endswith(damaged[-1].rstrip()) else damaged
     return Progress(tuple(line for line in series if line.values), remarks, times_s, damaged)
+
+
+def _report_lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if REPORT_LINE.match(line)]
+
+
+def _is_read(line: str) -> bool:
+    timed = TIMED.match(line)
+    return timed is not None and any(interval.match(timed[2]) for interval in INTERVALS)
 
 
 def _values(match: re.Match[str], seconds: int) -> dict[str, float]:
