@@ -61,6 +61,16 @@ def tatp_run() -> tuple[RunSpec, Outputs]:
     return replace(TATP_SPEC, clients=4, threads=2, duration_s=6, warmup_s=2), Outputs(0, b"", b"", files)
 
 
+def run_of(name: str) -> tuple[RunSpec, Outputs]:
+    """Return a recorded run by its name: of recorded/odd, or of sysbench (0.5-progress; 1.0.20 is "sysbench"), or
+    "tatp".
+    """
+    runs = {"sysbench": sysbench_run, "tatp": tatp_run}
+    if name in runs:
+        return runs[name]()
+    return odd_run(name) if name in ODD else sysbench_run_of(name)
+
+
 def result_and_doubts(spec: RunSpec, outputs: Outputs) -> tuple[RunResult, list[Doubt]]:
     """Return what was read, and its doubts with their weights, as of a delivery; a failed run has none."""
     tool = runners.tools.get(spec.tool)

@@ -88,6 +88,7 @@ PGBENCH = (
     Corruption("18-few_transactions", "one more", printed(r"processed: 6/", "processed: 7/"), "count"),
     Corruption("15-transactions", "one less", printed(r"processed: 100/", "processed: 99/"), FAILED),
     Corruption("16-transactions", "the plan", printed(r"processed: 100/100", "processed: 100/10"), "count"),
+    Corruption("15-transactions", "a plan below 0", printed(r"processed: 100/100", "processed: 100/-100"), "count"),
     # Deviations, times of reports.
     Corruption(
         "18-contended", "a deviation beyond the run", without_log(printed(r"stddev = ", "stddev = 9")), "latency-order"

@@ -126,6 +126,7 @@ CORRUPTIONS = (
     Corruption("1.1-progress", "a report before its interval", printed(r"^\[ 4s \]", "[ 3s ]"), "progress"),
     Corruption("1.1-progress", "a report below 0", printed(r"tps: 1231.16", "tps: -1231.16"), "progress-unreadable"),
     Corruption("0.5-progress", "a report without its rate", printed(r"tps: 848.94", "tps: "), "progress-unreadable"),
+    Corruption("1.1-progress", "a report without its time", printed(r"^\[ 4s \]", "[ s ]"), "progress-unreadable"),
     Corruption("1.1-warmup", "a second's rate", printed(r"tps: 937.20", r"tps: 1937.20"), "progress"),
     Corruption("1.1-warmup", "the time of a report", printed(r"\[ 4s \]", r"[ 14s ]"), "progress"),
     Corruption("1.1-warmup", "the sum", printed(r"16061.41", r"16016.41"), "count"),
