@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from benchhub.bench.results.tests.recordings import added_codes, run_of
 from runners.contract import Outputs
 
 Change = Callable[[Outputs], Outputs]
@@ -74,3 +75,10 @@ def multiplied(*pairs: tuple[str, float]) -> Change:
 def bare(change: Change) -> Change:
     """Take all away but what was printed on standard output."""
     return lambda outputs: replace(change(outputs), stderr=b"", files={})
+
+
+def assert_caught(corruption: Corruption) -> None:
+    """Check that the corruption of its recorded run shows by its code or leaves no result, or that nothing shows it."""
+    assert bool(corruption.code) != bool(corruption.undetectable)
+    added = added_codes(*run_of(corruption.run), corruption.change)
+    assert (added == {FAILED} or corruption.code in added) if corruption.code else not added
