@@ -11,6 +11,8 @@ from runners.collection import exit_code, size
 
 HOLDER = re.compile("[0-9A-Za-z-]{1,64} [0-9]{1,9}")
 LONGEST_WORD = 40
+# All of it is read on the one loop of all hosts; an honest target takes some hundred bytes.
+MOST_HEAD_BYTES = 16 << 10
 UNWRITABLE = "Its host could not write down how it ended: the work directory there is full or has become read-only."
 # So long the guard on the target has for its own work: TERM, ten seconds, KILL, and what a busy machine takes for it.
 OVERDUE_GRACE_S = 30
@@ -100,6 +102,8 @@ def judge(look: Look, *, suspected: bool, boot_id_at_start: str | None) -> Verdi
 def parse_look(answer: bytes) -> Look:
     """Read what look.sh answers. Raises KeyError or ValueError for what no honest target says."""
     head, _, logs = answer.partition(b"\n\n")
+    if len(head) > MOST_HEAD_BYTES:
+        raise ValueError(f"its facts take more than {MOST_HEAD_BYTES:,} bytes")
     lines = head.replace(b"\0", b"").decode(errors="replace").splitlines()
     facts = dict(line.split("=", 1) for line in lines)
     sizes = {name: size(facts[name].encode()) for name in ("err_from", "err_size", "out_from", "out_size")}

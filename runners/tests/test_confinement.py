@@ -16,6 +16,8 @@ import runners
 from runners import confinement
 from runners.confinement import Unread, read
 from runners.conftest import HELD
+from runners.job import CHUNK_BYTES, LOOK_BYTES
+from runners.verdict import parse_look
 
 
 def test_a_reading_returns_and_raises_as_it_would_here():
@@ -93,3 +95,11 @@ def readings_on_the_loop():
 
 def test_no_coroutine_reads_itself_what_a_target_answered():
     assert [(module, name) for module, name in readings_on_the_loop() if name != "read_text"] == []
+
+
+def test_a_look_with_facts_without_end_is_refused_before_the_loop_splits_them():
+    facts = b"boot_id=b\nuptime=1\nstarted=0\nerr_size=0\nerr_from=0\nout_size=0\nout_from=0\ncancelled=0\nholder="
+    logs = b"\n\n" + b"a=1\n" * (CHUNK_BYTES // 4)
+    assert not parse_look(facts + logs).started
+    with pytest.raises(ValueError, match="its facts take more than 16,384 bytes"):
+        parse_look(b"a=1\n" * (LOOK_BYTES // 4 - 100) + facts)
