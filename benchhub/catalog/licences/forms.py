@@ -39,6 +39,8 @@ from .fields import FACTOR, GROUPS, LABELS, TIER, WORDS_OF_CHOICES
 TABLES = {"factors": FACTOR, "tiers": TIER}
 YES_NO = (("yes", "yes"), ("no", "no"))
 STANDBY = "standby"
+# Django's own sentence repeats what was sent, however long that is.
+NO_CHOICE = {"invalid_choice": "Select a valid choice: one of the list."}
 PLAIN = RegexValidator(r"\A-?[0-9]+(\.[0-9]+)?\Z", "Write a number with a point and without separators: 0.5.")
 
 
@@ -47,6 +49,7 @@ class LicenceModelForm(RevisedForm):
     metric = forms.ChoiceField(
         choices=(("", "choose"), *((name, metric.label) for name, metric in METRICS.items())),
         label="Counted",
+        error_messages=NO_CHOICE,
         help_text="What one licence is of. Hardware only: the software is free and support not bought.",
     )
 
@@ -100,9 +103,9 @@ def _field(name: str, label: str, help_text: str) -> forms.Field:
     default, choices = defaults()[name], WORDS_OF_CHOICES.get(name, ())
     options: dict[str, Any] = {"label": label, "help_text": help_text, "required": False, "label_suffix": ""}
     if isinstance(default, bool):
-        return forms.ChoiceField(choices=YES_NO, **options)
+        return forms.ChoiceField(choices=YES_NO, error_messages=NO_CHOICE, **options)
     if name in CHOICES:
-        return forms.ChoiceField(choices=choices, **options)
+        return forms.ChoiceField(choices=choices, error_messages=NO_CHOICE, **options)
     if name == "exempt_roles":
         return forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "off"}), **options)
     hint = "" if default is None else str(default)

@@ -265,3 +265,12 @@ def test_a_trial_counts_the_smaller_of_vcpus_and_cores(engineer):
     answer = trial(engineer, machine, metric="vm_core")
     assertContains(answer, "Host has 40 vCPUs on 24 cores: 24")
     assertContains(answer, "129,600")  # 24 x 1,800 x 3
+
+
+@pytest.mark.parametrize("field", ["metric", "payment", "counts_vm_memory"])
+@pytest.mark.parametrize("view", ["licence-model-add", "licence-model-preview"])
+def test_what_is_no_choice_is_refused_without_being_repeated(engineer, field, view):
+    answer = engineer.post(reverse(view), {**PER_CORE, field: "<" * 300_000})
+    assertContains(answer, "Select a valid choice: one of the list.")
+    assert len(answer.content) < 200_000
+    assert not LicenceModel.objects.exists()
