@@ -131,8 +131,8 @@ def whole_pages_announced(django_test_environment: None) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Give `-n auto` two processes more than there are cores: tests of servers and browsers wait for these."""
-    return len(os.sched_getaffinity(0)) + 2
+    """Give `-n auto` four processes more than there are cores: tests of servers and browsers mostly wait."""
+    return len(os.sched_getaffinity(0)) + 4
 
 
 @pytest.hookimpl(trylast=True)
