@@ -24,7 +24,7 @@ help:
 	@echo "make test-matrix  run the tests under Python 3.11 to 3.15 (PYTHONS=3.13 and ROOMS=benchhub/analysis choose)"
 	@echo "make test-api     make up requests to the API for some minutes, each field wrong in every way"
 	@echo "make test-whole   run whole what 'make test' runs in part: each page in light and dark, wide and narrow; versions; sizes"
-	@echo "make faults       inject every fault for real and count executions (docs/faults.md; 25 minutes)"
+	@echo "make faults       inject every fault for real and count executions (docs/faults.md; an hour)"
 	@echo "make faults-clusters  faults at any moment of runs on clusters of BenchHub's own (FAULTS=200)"
 	@echo "make faults-servers   faults at any moment of runs that change somebody's server (FAULTS=200)"
 	@echo "make faults-settings  workers, jobs, servers and lines lost at each step of runs that change settings (SEEDS=200)"
