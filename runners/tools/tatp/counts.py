@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +33,6 @@ CLOCK_SLACK_S, TENTH_S, LOST_SHARE = 5, 0.1, 0.002
 MOST_AFTER = 2
 # Of the writes that are told, INSERT_CALL_FORWARDING; and what a load may have done beyond.
 INSERTED, MOST_UNTOLD, UNTOLD_BY_CLIENT = 1, 1.5, 200
-# By how much what was told in a second may leave its share; of it, what a report that is printed late leaves to others.
-TOLD_DEVIATIONS, TOLD_LATE_SHARE = 6.0, 0.1
 FAILED = re.compile(r"^number of failed transactions: (\d+) ", re.MULTILINE)
 
 
@@ -203,37 +200,6 @@ def whole_log_doubts(
     if not reported - room <= reduction.lines <= reported + room + after:
         text = f"The log has {reduction.lines:,} transactions, the reports of progress come to {reported:,.0f}."
         yield Doubt("logged-count", text)
-
-
-def told_doubts(spec: RunSpec, seconds: Sequence[Second]) -> Iterator[Doubt]:
-    """Yield a doubt about the first second whose told outcomes are not their share of its transactions, but for chance.
-
-    What is told together, or counted of some reads only, is of no second.
-    """
-    total = sum(second.transactions for second in seconds)
-    if not total or any(second.outcomes.every > 1 for second in seconds):
-        return
-    for name, column in _columns(seconds).items():
-        share = sum(column) / total
-        for second, number in zip(seconds, column, strict=True):
-            expected = share * second.transactions
-            room = TOLD_DEVIATIONS * math.sqrt(expected) + TOLD_LATE_SHARE * expected + spec.clients + 1
-            if abs(number - expected) > room:
-                words = f"{number:,} {name} were told at {second.at_s:g} s, where its share of all transactions is "
-                yield Doubt("told-outcomes", f"{words}{expected:,.0f}.")
-                return
-
-
-def _columns(seconds: Sequence[Second]) -> dict[str, list[int]]:
-    columns = {
-        f"{TRANSACTIONS[number]} {end}": [
-            getattr(second.outcomes, "done" if end == "succeeded" else end)[place] for second in seconds
-        ]
-        for place, number in enumerate(ACCEPTING)
-        for end in ("refused", "succeeded")
-    }
-    reads = ("access_asked", "access_found", "destination_asked", "destination_found")
-    return columns | {name.replace("_", " "): [getattr(second.outcomes, name) for second in seconds] for name in reads}
 
 
 def forwarding_doubts(spec: RunSpec, states: tuple[State, State], seconds: Sequence[Second]) -> list[Doubt]:

@@ -33,7 +33,6 @@ from .counts import (
     forwarding_doubts,
     rates,
     read_seconds,
-    told_doubts,
     type_measures,
     whole_log_doubts,
 )
@@ -236,7 +235,6 @@ def _succeeded(
             *_share_doubts(read(spec.parameters), counts, bands),
             *_state_doubts(spec, states),
             *forwarding_doubts(spec, states, seconds),
-            *told_doubts(spec, seconds),
             *whole_log_doubts(spec, outputs, reduction, seconds),
             *latencies.doubts_of(reduction, shares),
         ),

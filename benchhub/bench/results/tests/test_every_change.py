@@ -21,7 +21,7 @@ UNSTORED = "What is not printed is not stored: no number is wrong."
 UNDER_WAY = "Transactions under way at both ends of an interval are more than that."
 BOUNDED = "One transaction may take any time: nothing else rests on the longest or shortest alone."
 OF_SECOND = "Of the latencies of an interval nothing else is printed; its bounds are those of the run."
-CHANCE = "A second's outcomes may differ by as much by chance."
+TOLD_LATE = "What is told in a second may be of another one: only the sum of all is held against the transactions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ SYSBENCH = (
 TATP = (
     Undetectable("", ROUNDED, (LAST_DIGIT, AND_1)),
     Undetectable("^progress: .*lat <#>", "Transactions may have begun before the second in which they end."),
-    Undetectable("^# .*<#>", CHANCE, ("swapped",)),
+    Undetectable("^# .*<#>", TOLD_LATE),
+    Undetectable("^progress: .*<#> tps", "A second is a thirtieth of the run: the shares of outcomes leave as much."),
     Undetectable(r"^#\|<#>", "It only bounds how many destinations are found, by less than chance does."),
     Undetectable("^(<#>|#)$", "When it began moves no number, only the place of all on a clock."),
 )

@@ -210,7 +210,7 @@ def test_a_share_outside_its_band_is_a_doubt_with_the_reason() -> None:
     outcomes = (RECORDED / "tatp-16" / "tatp.told").read_text().replace("251 125", "2510 12")
     [mix_doubt, doubt, *others] = parsed(tatp_told=outcomes.encode()).doubts
     codes = [each.code for each in (mix_doubt, doubt, *others)]
-    assert codes == ["mix", "success-share", "told-outcomes", "log-outcomes"]
+    assert codes == ["mix", "success-share", "log-outcomes"]
     assert "DELETE_CALL_FORWARDING succeeded" in doubt.text and "must" in doubt.text
 
 
