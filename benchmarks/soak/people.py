@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .hosts import SoakHost
-from .storm import Storm
+from .storm import NOT_YET, Storm
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -92,9 +92,8 @@ def spoil_key(storm: Storm) -> None:
         storm.lasting("spoil_key", lambda: _mend_key(host), [host])
 
 
-def _mend_key(host: SoakHost) -> None:
-    while not _exchange_key(host, "substr(private_key, 2)"):  # the warehouse is away, and comes back by itself
-        time.sleep(0.5)  # between two looks
+def _mend_key(host: SoakHost) -> object:
+    return None if _exchange_key(host, "substr(private_key, 2)") else NOT_YET
 
 
 def _exchange_key(host: SoakHost, expression: str) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # How much longer than planned it waits between faults where the installation hardly ticks: it is busy, or broken.
 MOST_PATIENCE = 8
+# What a mend returns that has to be tried again: the warehouse is away, whose own mend is still to come.
+NOT_YET, AGAIN_S = object(), 0.5
 WORKER_OPTIONS = ("-P", "threads", "-c", "12", "-l", "INFO", "--without-gossip", "--without-mingle")
 
 
@@ -119,7 +121,9 @@ class Storm:
         trouble = self.trouble(name, hosts, blocks=blocks, timeouts_s=timeouts_s)
 
         def over() -> None:
-            mend()
+            if mend() is NOT_YET:
+                self.later.append((time.monotonic() + AGAIN_S, over))
+                return
             self.broken.discard(name)
             self.troubles.heal(trouble)
 
